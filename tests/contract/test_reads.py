@@ -120,8 +120,12 @@ def test_who_can_go_on_who_is_due_and_who_wakes_next(kit: Kit) -> None:
     for no, (status, wake) in enumerate([(RUNNING, None), *ways], 1):
         store.commit(started(no, status=status, wake_at=wake))
     assert store.unfinished() == [1, 7]
-    assert store.due(4000, 10) == [(4, 3000), (7, 4000)]
-    assert store.due(9999, 2) == [(4, 3000), (7, 4000)]
+    assert store.due(4000, 10) == [(4, 3000, "default"), (7, 4000, "default")]
+    assert store.due(9999, 2) == [(4, 3000, "default"), (7, 4000, "default")]
+    assert store.due(9999, 2, after=(3000, 4)) == [(7, 4000, "default"), (2, 5000, "default")]
+    assert store.due(9999, 2, after=(4000, 7)) == [(2, 5000, "default")]
+    assert store.count_open_runs("default", 100) == 5 and store.count_open_runs("default", 3) == 3
+    assert store.count_open_runs("other", 100) == 0 == store.count_open_items("default", 100)
     assert store.next_wake() == 3000
     assert store.last_run() == 7
     assert [r.no for r in store.runs(limit=3)] == [7, 6, 5]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple
@@ -93,8 +93,9 @@ class SimRegistry:
         found = [one for one in self._events() if one.tenant == tenant and one.at >= since and one.no > after]
         return [one for one in found if source in (None, one.source)][:limit]
 
-    def open_events(self, limit: int = 512) -> list[EventRow]:
-        return [one for one in self._events() if one.answer is None][:limit]
+    def open_events(self, after: Mapping[str, int] = {}, each: int = 200) -> list[EventRow]:
+        rows = [row for row in self._events() if row.answer is None and row.no > after.get(row.tenant, 0)]
+        return [row for i, row in enumerate(rows) if sum(r.tenant == row.tenant for r in rows[:i]) < each]
 
     def events_delivered(self, rows: Iterable[tuple[bytes, int]]) -> None:
         there = self.disk.tables["event"]

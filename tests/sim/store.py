@@ -231,9 +231,15 @@ class SimStore(SimRegistry, SimAdmin):
     def open_below(self, prefix: str) -> list[tuple[int, str]]:
         return [(r.no, r.id) for r in self._runs() if r.id.startswith(prefix) and r.status < 5]
 
-    def due(self, before: int, limit: int) -> list[tuple[int, int]]:
-        rows = [(r.no, r.wake_at) for r in self._runs() if r.wake_at is not None and r.wake_at <= before]
-        return sorted(rows, key=lambda r: (r[1], r[0]))[:limit]
+    def due(self, before: int, limit: int, after: tuple[int, int] = (-1, 0)) -> list[tuple[int, int, str]]:
+        rows = [(r.no, r.wake_at, r.tenant) for r in self._runs() if r.wake_at is not None and r.wake_at <= before]
+        return sorted((r for r in rows if (r[1], r[0]) > after), key=lambda r: (r[1], r[0]))[:limit]
+
+    def count_open_runs(self, tenant: str, most: int) -> int:
+        return min(most, sum(r.tenant == tenant and r.status < 5 for r in self._runs()))
+
+    def count_open_items(self, tenant: str, most: int) -> int:
+        return min(most, len(self.items()))
 
     def next_wake(self) -> int | None:
         return min((r.wake_at for r in self._runs() if r.wake_at is not None), default=None)

@@ -92,9 +92,12 @@ from penstock.errors.runs import ResultInvalid as ResultInvalid
 from penstock.errors.runs import RunAmbiguous as RunAmbiguous
 from penstock.errors.runs import RunNotFound as RunNotFound
 from penstock.errors.runs import RunParked as RunParked
+from penstock.errors.runs import StartsLimit as StartsLimit
 from penstock.errors.runs import StatusConflict as StatusConflict
 from penstock.errors.runs import TargetNotFound as TargetNotFound
 from penstock.errors.runs import TooEarly as TooEarly
+from penstock.errors.runs import TooManyRuns as TooManyRuns
+from penstock.errors.runs import TooManyWorkItems as TooManyWorkItems
 from penstock.errors.stores import ExecutorUnknown as ExecutorUnknown
 from penstock.errors.stores import ExtraMissing as ExtraMissing
 from penstock.errors.stores import Fenced as Fenced

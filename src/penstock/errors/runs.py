@@ -65,6 +65,24 @@ class RunParked(PenstockError, code="PS-500-PARKED"):
     hint = "Nothing of it is lost. Please report this; a newer version may take it up again."
 
 
+class TooManyRuns(PenstockError, code="PS-429-RUNS"):
+    """The tenant has {limit} runs that have not ended, and that is the most."""
+
+    hint = "Wait until some have ended, or end some: `penstock ps` lists them. The limit is `limits.open_runs`."
+
+
+class TooManyWorkItems(PenstockError, code="PS-429-WORK"):
+    """The tenant has {limit} work items that nobody has done yet, and that is the most."""
+
+    hint = "Let people do or cancel some first. The limit is `limits.open_work_items`."
+
+
+class StartsLimit(PenstockError, code="PS-429-STARTS"):
+    """Run {run} has started {limit} runs in a minute, and that is the most."""
+
+    hint = "Try again in a while. The limit is `limits.starts_per_minute`."
+
+
 class FactsLimit(Refused, code="PS-409-FACTS"):
     """The run has made {facts} facts, and {most} are the most: it stays paused."""
 

@@ -11,6 +11,12 @@ from penstock.executors.contract import Done, News, Outcome, Request, Services, 
 PREFIX = "publish:"
 
 
+def origin_of(event: str) -> str:
+    """The id of the run that has sent an event with this id; empty when it came from outside."""
+    parts = event.removeprefix(PREFIX).split("/") if event.startswith(PREFIX) else []
+    return parts[1] if len(parts) > 2 else ""
+
+
 class PublishExecutor:
     """args: kind (message or signal), name, payload. It is told once: its id is the key of the effect."""
 

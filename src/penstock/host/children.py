@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.errors import PenstockError, RunNotFound
@@ -15,6 +15,7 @@ from penstock.executors.contract import Done, Failed, Outcome, failed
 from penstock.host.blobs import Blobs
 from penstock.host.loaded_run import Ask, InternalReply, LoadedRun
 from penstock.host.nets import Nets
+from penstock.host.start_limits import StartLimits
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel import state as S
@@ -22,6 +23,8 @@ from penstock.kernel.failure import Failure
 from penstock.net.compiled import CNode
 from penstock.store.run_store import RunRow, RunStore
 
+#: the option of a run that says how many runs have called each other above it
+DEPTH = "depth"
 CALLED = "c"  # begins the id of a run that another one has called
 
 
@@ -42,8 +45,12 @@ class Children:
         resume_run: Callable[[int], None],
         inputs: Callable[[Ask, CNode], dict[str, Any]],
         now: Callable[[], int],
+        start_limits: StartLimits,
     ) -> None:
         self.store, self.nets, self.turns, self.blobs = store, nets, turns, blobs
+        self.start_limits = start_limits
+        self.paced: dict[tuple[int, int], tuple[int, Ask, str]] = {}  # caller, firing → when it may start its child
+        self._paces: list[tuple[int, int, int]] = []  # when, caller, firing
         self.answer, self.resume_run, self.inputs, self.now = answer, resume_run, inputs, now
         self.parents: dict[str, list[Ask]] = {}  # child run id → calls that wait for its end
         self.called: dict[int, dict[int, str]] = {}  # caller → firing → child run id
@@ -66,7 +73,7 @@ class Children:
         if row is not None:
             self._again(ask, child, row)
         elif not known:
-            self._start(ask, child, node)
+            self._start_in_time(ask, child, node)
 
     def has(self, loaded: LoadedRun, firing: S.Firing) -> bool:
         """Does this call wait for the end of its child already? Then that belongs to this fold of the run."""
@@ -89,6 +96,45 @@ class Children:
             self.resume_run(row.no)
             self.turns.send(row.no, C.nudge())
 
+    def _start_in_time(self, ask: Ask, child: str, node: CNode) -> None:
+        """Limits: too deep or one too many fails before anything is made; too fast waits."""
+        failure = self._beyond(ask, node)
+        if failure is not None:
+            self._forget(child)
+            self.answer(ask, failure, 0)
+            return
+        due = self.start_limits.due(ask.loaded.tenant, ask.loaded.id)
+        if due is None:
+            self._start(ask, child, node)
+            return
+        at = (ask.loaded.no, ask.firing.no)
+        self.paced[at] = (due, ask, child)
+        heapq.heappush(self._paces, (due, *at))
+
+    def _beyond(self, ask: Ask, node: CNode) -> Failed | None:
+        tenant, run = ask.loaded.tenant, ask.loaded.run
+        assert run is not None
+        most = self.start_limits.limits.of(tenant)
+        if depth_of(run.st.options) >= most["call_depth"]:
+            message = f"«{node.label}» would be the {most['call_depth'] + 1}th run that another one calls"
+            return failed("CALL_DEPTH_LIMIT", "permanent", message, {"limit": most["call_depth"]})
+        if len(self.called.get(ask.loaded.no, ())) > most["children_per_run"]:
+            message = f"the run waits for {most['children_per_run']} runs that it has called, and that is the most"
+            return failed("CHILDREN_LIMIT", "resource", message, {"limit": most["children_per_run"]})
+        if self.start_limits.runs.full(tenant, most["open_runs"]):
+            message = f"the tenant has {most['open_runs']} runs that have not ended, and that is the most"
+            return failed("RUNS_LIMIT", "resource", message, {"limit": most["open_runs"]})
+        return None
+
+    def start_paced(self) -> None:
+        """Calls that have waited for their minute to pass."""
+        now = self.now()
+        while self._paces and self._paces[0][0] <= now:
+            _, *at = heapq.heappop(self._paces)
+            _, ask, child = self.paced.pop((at[0], at[1]), (0, None, ""))
+            if ask is not None and ask.loaded.run is not None and child in self.parents:
+                self._start_in_time(ask, child, ask.loaded.run.net.nodes[ask.firing.node])
+
     def _start(self, ask: Ask, child: str, node: CNode) -> None:
         run = ask.loaded.run
         assert run is not None
@@ -101,7 +147,10 @@ class Children:
         given = args.get("input")
         if given is None:
             given = self.inputs(ask, node)
-        loaded = self.turns.start(child, net[0], given, tenant=run.st.tenant, parent=run.st.run, trace=run.st.trace)
+        loaded = self.turns.start(
+            child, net[0], given, tenant=run.st.tenant, parent=run.st.run, trace=run.st.trace,
+            options={DEPTH: depth_of(run.st.options) + 1},
+        )  # fmt: skip
         self.numbers[child] = loaded.no
 
     def row(self, run_id: str) -> RunRow | None:
@@ -185,10 +234,16 @@ class Children:
             self.answer(ask, failed("NODE_TIMEOUT", "timeout", message), 0)
 
     def next_due(self) -> int | None:
-        return self.deadlines[0][0] if self.deadlines else None
+        return min((heap[0][0] for heap in (self.deadlines, self._paces) if heap), default=None)
 
     def clock_went_back(self, by: int) -> None:
+        self._paces = [(due - by, caller, firing) for due, caller, firing in self._paces]
         self.deadlines = [(due - by, caller, firing, attempt) for due, caller, firing, attempt in self.deadlines]
+
+
+def depth_of(options: Mapping[str, Any]) -> int:
+    depth = options.get(DEPTH, 0)
+    return depth if isinstance(depth, int) else 0
 
 
 def _args(ask: Ask, node: CNode) -> Any:

@@ -46,8 +46,11 @@ class EngineLoop(EngineParts):
         self.turns.start(run_id, net_no, given, **options)
         return run_id
 
-    def send(self, no: int, command: C.Command, reply: Callable[[PenstockError | None], None] | None = None) -> None:
-        self.turns.send(no, command, reply)
+    def send(
+        self, no: int, command: C.Command, reply: Callable[[PenstockError | None], None] | None = None,
+        tenant: str = "",
+    ) -> None:  # fmt: skip
+        self.turns.send(no, command, reply, tenant)
 
     def row(self, run_id: str) -> RunRow | None:
         return self.children.row(run_id)
@@ -86,7 +89,7 @@ class EngineLoop(EngineParts):
         intake = self.intake
         if intake.told:
             intake.poll()
-        busy = intake.deliver() if intake.early or intake.todo or intake.done else False
+        busy = intake.deliver() if intake.early or intake.todo or intake.done or intake.held else False
         if not turns.ready:
             return busy or recovery.under_way
         try:
@@ -102,8 +105,8 @@ class EngineLoop(EngineParts):
                     self.children.stop(loaded, firings)
                 turns.stopped.clear()
             if turns.wakes:
-                for wake_at, no in turns.wakes:
-                    self.timers.set(wake_at, no)
+                for wake_at, no, tenant in turns.wakes:
+                    self.timers.set(wake_at, no, tenant)
                 turns.wakes.clear()
             if asks:
                 self.dispatch.out(asks)
@@ -134,6 +137,8 @@ class EngineLoop(EngineParts):
             dispatch.release_held_back()
         if self.children.deadlines:
             self.children.overdue()
+        if self.children.paced:
+            self.children.start_paced()
         schedules = self.schedules
         if schedules.done or schedules.at is not None and now >= schedules.at:
             schedules.fire_due(now)
@@ -239,6 +244,8 @@ class EngineLoop(EngineParts):
 
     def _sleep_s(self) -> float:
         now = self.clock.now()
-        others = (self.dispatch.waiting.next_due(), self.children.next_due(), self.schedules.at)
+        others = (
+            self.dispatch.waiting.next_due(), self.children.next_due(), self.schedules.at, self.intake.next_due()
+        )  # fmt: skip
         wait = max(0, min([self.timers.next_due(), *(due for due in others if due is not None)]) - now) / 1000
         return min(wait, POLL_S) if self.serve else wait

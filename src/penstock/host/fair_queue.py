@@ -47,6 +47,18 @@ class FairQueue(Generic[T]):
         queue.append(thing)
         self._count += 1
 
+    def first(self) -> tuple[str, T]:
+        """What is next, and whose it is: `done` takes it away."""
+        tenant = self.turns[0][2]
+        return tenant, self.queues[tenant][0]
+
+    def done(self, tenant: str) -> None:
+        """Take away the oldest thing of the tenant."""
+        if len(self.turns) == 1:
+            self.pop()
+        else:
+            self._serve(next(turn for turn in self.turns if turn[2] == tenant))
+
     def pop(self) -> T:
         """The next thing of the tenant that has had the least."""
         if len(self.turns) > 1:

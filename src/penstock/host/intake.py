@@ -10,8 +10,8 @@ ends before, or waits no longer, has not, and a crash changes nothing.
 
 from __future__ import annotations
 
+import heapq
 import logging
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -19,8 +19,10 @@ import msgspec
 
 from penstock.errors import InputInvalid, PenstockError
 from penstock.executors.contract import Tenant
+from penstock.executors.publish import origin_of
 from penstock.expr.filters import SCALES, matches, off_scale
 from penstock.host.event_delivery import Delivery, Listener, Reached, begun_by, envelope, listener, told_by
+from penstock.host.fair_queue import FairQueue
 from penstock.host.loaded_run import EventReply, InternalReply, LoadedRun
 from penstock.host.starter import Starter
 from penstock.host.turn import Turns
@@ -37,9 +39,11 @@ from penstock.store.run_store import RunStore
 KEEP_HOURS = 24.0
 #: The source of what the intake itself has to say, such as a severity that is on no scale.
 WARNING = "penstock.warning"
-AT_ONCE = 200  # runs that are looked at in one iteration
+AT_ONCE = 200  # runs that are looked at in one iteration, and events that are taken up of one tenant
+FULL_MS = 1000  # how soon a start is tried again for which there was no room
 _STARTS, _MESSAGE = 0, -1  # in place of a run: what the event begins, and who takes it
 _HOUR_MS = 3_600_000
+_LATER = 1 << 62  # behind every number
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
 log = logging.getLogger("penstock")
@@ -76,11 +80,18 @@ class Intake:
         self.now, self.resume_run, self.shelve = now, resume_run, shelve
         self.keep_ms = int(keep_hours * _HOUR_MS)
         self.going: dict[int, Delivery] = {}  # by the event's number
-        self.todo: deque[tuple[int, Delivery]] = deque()  # a run that waits, or what is to be done
-        self.early: deque[tuple[int, str]] = deque()  # runs that have begun to wait, and for what
+        #: a run that waits, or what is to be done
+        self.todo: FairQueue[tuple[int, Delivery]] = FairQueue(starter.start_limits.limits.share)
+        #: starts for which there is no room yet: when they are tried again, a number, what is to be done
+        self.held: list[tuple[int, int, int, Delivery]] = []
+        self.taken_to: dict[str, int] = {}  # by tenant: the number of the newest event that was taken up
+        #: runs that have begun to wait, and for what
+        self.early: FairQueue[tuple[int, str]] = FairQueue(starter.start_limits.limits.share)
         self.sent: dict[int, set[int]] = {}  # waits that a signal is on its way to, by run
         self.done: list[Delivery] = []
         self.told = False  # a run has told something that is to be taken up before the next turn
+        self.asked: dict[int, list[Callable[[PenstockError | None], None]]] = {}  # of events that are not taken up yet
+        self._held_count = 0
         self.came = store.has_events()  # while nothing has ever come, no wait can have been missed by anything
         turns.on_waits.append(self._on_waits)
 
@@ -92,29 +103,39 @@ class Intake:
     def poll(self) -> bool:
         """Take up events that are open in the store: sent here, by another process, or before a crash."""
         self.told = False
-        rows = [row for row in self.store.open_events() if row.no not in self.going]
+        # of a tenant that has much to do it is done first
+        busy = {tenant: _LATER for tenant, queue in self.todo.queues.items() if len(queue) > AT_ONCE}
+        after = {**self.taken_to, **busy} if busy else self.taken_to
+        rows = [row for row in self.store.open_events(after, AT_ONCE) if row.no not in self.going]
         self.came = self.came or bool(rows)
         for row in rows:
             delivery = self.going[row.no] = Delivery(row, self._waiting(row))
-            self.todo.extend((no, delivery) for no in (*delivery.runs, _STARTS))
+            delivery.told += self.asked.pop(row.no, ())
+            self.taken_to[row.tenant] = row.no
+            for no in (*delivery.runs, _STARTS):
+                self.todo.put(row.tenant, (no, delivery))
         return bool(rows)
 
-    def tell(self, number: int, reply: Callable[[PenstockError | None], None]) -> None:
+    def tell(self, number: int, tenant: str, reply: Callable[[PenstockError | None], None]) -> None:
         """`reply` is called when an event is delivered."""
         delivery = self.going.get(number)
-        if delivery is None:
-            reply(None)
-        else:
+        if delivery is not None:
             delivery.told.append(reply)
+        elif number > self.taken_to.get(tenant, 0):
+            self.asked.setdefault(number, []).append(reply)
+        else:
+            reply(None)
 
     def recover(self) -> None:
         """A crash may have come after a run began to wait and before it was looked what had come for it."""
-        self.early.extend(self.store.early())
+        for no, name in self.store.early():
+            self.early.put("", (no, name))
 
     def look_for(self, loaded: LoadedRun) -> None:
         """The same for one run that goes on here."""
         if loaded.run is not None and loaded.run.st.waits:
-            self.early.extend((loaded.no, name) for name in {wait.name for wait in loaded.run.st.waits.values()})
+            for name in {wait.name for wait in loaded.run.st.waits.values()}:
+                self.early.put(loaded.tenant, (loaded.no, name))
 
     def forget_old(self, now: int) -> None:
         self.store.forget_events(now - self.keep_ms)
@@ -127,22 +148,49 @@ class Intake:
 
     def deliver(self) -> bool:
         """Some of what is to be done; False when there was nothing."""
+        self._try_held()
         if not (self.early or self.todo or self.done):
             return False
         for _ in range(min(AT_ONCE, len(self.early))):
-            self._search(*self.early[0])  # it is gone from the list only when the store has answered
-            self.early.popleft()
+            tenant, early = self.early.first()
+            self._search(*early)  # it is gone from the list only when the store has answered
+            self.early.done(tenant)
         for _ in range(min(AT_ONCE, len(self.todo))):
-            run, delivery = self.todo[0]
+            tenant, (run, delivery) = self.todo.first()
             if run > _STARTS:
                 self._offer(run, delivery)
             elif run == _STARTS:
                 self._start(delivery)
             else:
                 self._settle(delivery)
-            self.todo.popleft()
+            self.todo.done(tenant)
         if self.done:
             self._close()
+        return True
+
+    def next_due(self) -> int | None:
+        return self.held[0][0] if self.held else None
+
+    def _try_held(self) -> None:
+        now = self.now()
+        while self.held and self.held[0][0] <= now:
+            _, _, what, delivery = heapq.heappop(self.held)
+            self.todo.put(delivery.event.tenant, (what, delivery))
+
+    def _no_room(self, what: int, delivery: Delivery) -> bool:
+        """Must what the event begins wait? Then it is tried again: an event is never lost for want of room."""
+        event, limits = delivery.event, self.starter.start_limits
+        origin = origin_of(event.id)
+        until = self.now() + FULL_MS if limits.full(event.tenant) else None
+        if until is None and origin:
+            until = limits.due(event.tenant, origin)
+        if until is None:
+            return False
+        self._held_count += 1
+        heapq.heappush(self.held, (until, self._held_count, what, delivery))
+        told, delivery.told = delivery.told, []
+        for reply in told:  # it is kept; whoever has sent it need not wait for room
+            reply(None)
         return True
 
     def _close(self) -> None:
@@ -164,14 +212,14 @@ class Intake:
             self.done.append(delivery)
         elif not delivery.left:
             delivery.left = 1
-            self.todo.append((_MESSAGE, delivery))
+            self.todo.put(delivery.event.tenant, (_MESSAGE, delivery))
 
     # -- runs that wait ------------------------------------------------------------------------------------------------
 
     def _on_waits(self, loaded: LoadedRun, facts: list[F.Fact]) -> None:
         if self.came:
-            names = {str(f[4]) for f in facts if f[0] == F.WAIT_OPENED and f[1] in loaded.wait_names}
-            self.early.extend((loaded.no, name) for name in names)
+            for name in {str(f[4]) for f in facts if f[0] == F.WAIT_OPENED and f[1] in loaded.wait_names}:
+                self.early.put(loaded.tenant, (loaded.no, name))
 
     def _search(self, no: int, name: str) -> None:
         """C-37: events newer than the run's start, oldest first. A run that an event has started begins with it,
@@ -247,7 +295,7 @@ class Intake:
 
         own.reply = heard
         self.resume_run(no)
-        self.turns.send(no, command, own)
+        self.turns.send(no, command, own, loaded.tenant)
 
     def _matching(self, run: Run, event: EventRow, payload: Any, tenant: str, message: bool) -> list[int]:
         matching = []
@@ -275,6 +323,9 @@ class Intake:
             delivery.reached.started.append(known.id)
             delivery.reached.taken_by = known.id
         elif not self._taken(delivery) and begins:
+            if self._no_room(_MESSAGE, delivery):
+                delivery.settled = False
+                return
             self._begin(delivery, begins[0])
         self._heard(delivery)
 
@@ -320,7 +371,7 @@ class Intake:
         delivery.left, delivery.settled, delivery.begins = 1, False, False
         delivery.runs.append(loaded.no)
         delivery.refused.discard(loaded.no)
-        self.todo.append((_MESSAGE, delivery))
+        self.todo.put(event.tenant, (_MESSAGE, delivery))
 
     def _waiting(self, event: EventRow) -> list[int]:
         """Runs that wait for news of its name, by number."""
@@ -329,8 +380,11 @@ class Intake:
     # -- runs that begin -----------------------------------------------------------------------------------------------
 
     def _start(self, delivery: Delivery) -> None:
-        for candidate in self._listeners(delivery.event):
-            if not candidate.message and self._fits(delivery, candidate):
+        listeners = [candidate for candidate in self._listeners(delivery.event) if not candidate.message]
+        if listeners and self._no_room(_STARTS, delivery):
+            return
+        for candidate in listeners:
+            if self._fits(delivery, candidate):
                 self._begin(delivery, candidate)
         self._heard(delivery)
 

@@ -16,6 +16,8 @@ from penstock.kernel.run import Caps
 
 #: facts that one run may make in a turn before others have theirs
 SLICE = 500
+#: so many are counted whenever it matters
+CHEAP = 1000
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -101,10 +103,13 @@ class OpenCount:
     """How many a tenant has open, against a limit, without counting them each time.
 
     What was counted, and what has been added since, is the most there can be: only when that reaches the limit is it
-    counted again, and then at most once per `pause_ms` while it is full."""
+    counted again, and where that is much to count at most once per `pause_ms`. `pending` are not in the store yet."""
 
-    def __init__(self, count: Callable[[str, int], int], now: Callable[[], int], pause_ms: int = 1000) -> None:
-        self.count, self.now, self.pause_ms = count, now, pause_ms
+    def __init__(
+        self, count: Callable[[str, int], int], now: Callable[[], int], pause_ms: int = 1000,
+        pending: Callable[[str], int] = lambda tenant: 0,
+    ) -> None:  # fmt: skip
+        self.count, self.now, self.pause_ms, self.pending = count, now, pause_ms, pending
         self.most: dict[str, int] = {}
         self.counted_at: dict[str, int] = {}
 
@@ -117,7 +122,7 @@ class OpenCount:
         if known is not None and known < limit:
             return False
         now = self.now()
-        if known is not None and 0 <= now - self.counted_at[tenant] < self.pause_ms:
+        if known is not None and limit > CHEAP and 0 <= now - self.counted_at[tenant] < self.pause_ms:
             return True
-        self.most[tenant], self.counted_at[tenant] = self.count(tenant, limit), now
+        self.most[tenant], self.counted_at[tenant] = self.count(tenant, limit) + self.pending(tenant), now
         return self.most[tenant] >= limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ class LoadedRuns:
     def __init__(self, store: RunStore, nets: Nets) -> None:
         self.store, self.nets = store, nets
         self.runs: dict[int, LoadedRun] = {}
+        self.unborn: Counter[str] = Counter()  # by tenant: runs that are started and not in the store yet
         self.folded = 0  # facts, ever: what loading has cost
         self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
         #: for a tenant: the value of a body that is stored by reference
@@ -101,6 +103,11 @@ class LoadedRuns:
         run.refuse = self.refused_nodes
         run.caps = self.caps(tenant)
         return run
+
+    def _forget(self, loaded: LoadedRun) -> None:
+        """Nothing of it is left to do here."""
+        if self.runs.pop(loaded.no, None) is not None and not loaded.in_store:
+            self.unborn[loaded.tenant] -= 1
 
     def unload(self, loaded: LoadedRun) -> None:
         """Forget what is in memory; the store has the truth."""

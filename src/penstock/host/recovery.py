@@ -91,7 +91,7 @@ class Recovery:
         run = loaded.run
         assert run is not None
         if loaded.wake_at is not None:
-            self.timers.set(loaded.wake_at, loaded.no)
+            self.timers.set(loaded.wake_at, loaded.no, loaded.tenant)
         self.intake.look_for(loaded)
         asks: list[Ask] = []
         for firing in run.st.firings.values():

@@ -24,6 +24,7 @@ class Rows:
         self.nets, self.made, self.checkpoint_every = nets, made, checkpoint_every
         self.outbox: Outbox | None = None
         self.runtimes = Runtimes()  # what the languages of documents add
+        self.on_work_opened: Callable[[str, int], None] = lambda tenant, count: None
         self.on_language_rows: list[Callable[[LoadedRun, int, Batch], None]] = []  # told when a language has added rows
 
     def write(
@@ -49,6 +50,9 @@ class Rows:
             self._migrated(live, run)
         for f in facts:
             if f[0] in WATCHED:
+                opened = sum(fact[0] == F.WORK_OPENED for fact in facts)
+                if opened:
+                    self.on_work_opened(live.tenant, opened)
                 project(batch, no, facts, before + 1, now, live.wait_names)
                 if live.wait_names:
                     sweep_waits(batch, no, st.waits, live.wait_names)

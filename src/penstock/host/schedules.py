@@ -119,7 +119,9 @@ class Schedules:
         self.at = 0
 
     def _fire(self, row: ScheduleRow, now: int) -> bool:
-        """False when it must wait for a run that goes on."""
+        """False when it must wait for a run that goes on, or for room."""
+        if self.starter.start_limits.full(row.tenant):
+            return False
         times, following = _due(row, now)
         if times and row.overlap != "allow":
             open_runs = self.store.open_keyed(row.tenant, keys_of(row.name))

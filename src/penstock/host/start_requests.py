@@ -61,6 +61,7 @@ class StartInbox(Inbox):
         if request.key is not None and self._is_known(request, net[0]):
             self.reply(no, None)
             return
+        self.host.start_limits.check(request.tenant, request.parent)
         self.turns.start(
             request.id or self.host.new_id(), net[0], request.input, tenant=request.tenant, key=request.key,
             options=request.options, priority=request.priority, parent=request.parent, trace=request.trace,

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.host.loaded_run import InternalReply
+from penstock.host.start_limits import StartLimits
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED
@@ -20,9 +21,11 @@ Begun = Callable[[str, PenstockError | None], None]
 
 class Starter:
     def __init__(
-        self, store: RunStore, turns: Turns, new_id: Callable[[], str], resume_run: Callable[[int], None]
-    ) -> None:
+        self, store: RunStore, turns: Turns, new_id: Callable[[], str], resume_run: Callable[[int], None],
+        start_limits: StartLimits,
+    ) -> None:  # fmt: skip
         self.store, self.turns, self.new_id, self.resume_run = store, turns, new_id, resume_run
+        self.start_limits = start_limits
         self.prepare: Prepare | None = None
 
     def begin(self, tenant: str, net: int, given: Any, key: str, trigger: dict[str, Any], begun: Begun) -> None:

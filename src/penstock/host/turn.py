@@ -42,6 +42,10 @@ BATCH_FACTS = 2000
 LOADED_AT_ONCE = 128
 
 
+def _nobody_counts(tenant: str) -> None:
+    """Whoever takes turns without limits."""
+
+
 def _nobody_sleeps() -> None:
     """Whoever takes turns without a loop needs no waking."""
 
@@ -55,8 +59,9 @@ class Turns(TurnRollback):
         self.rows = Rows(nets, self.prepared, checkpoint_every=checkpoint_every)
         self.next_no = store.last_run() + 1
         self.before_commit: list[Callable[[Batch], None]] = []  # add what is committed beside the facts
+        self.on_start: Callable[[str], None] = _nobody_counts  # told the tenant of every run that is started
         self.wake_up: Callable[[], None] = _nobody_sleeps  # called when a run has got something to do
-        self.wakes: list[tuple[int | None, int]] = []  # when the runs of this batch wake next, if they have timers
+        self.wakes: list[tuple[int | None, int, str]] = []  # when the runs of this batch wake next, if they have timers
         self.stopped: list[tuple[LoadedRun, list[int]]] = []  # effects that this batch has dropped
         self.batch_facts = BATCH_FACTS
         self._facts = 0  # made by this batch
@@ -76,6 +81,8 @@ class Turns(TurnRollback):
         loaded.net_no, loaded.priority = net_no, priority
         loaded.run = self.prepared(Run.fresh(self.nets.get(net_no)), tenant)
         self.runs[loaded.no] = loaded
+        self.unborn[tenant] += 1
+        self.on_start(tenant)
         if key is not None:
             self.starting[tenant, key] = loaded
         self.command(loaded, C.start(id, given, tenant=tenant, trace=trace, parent=parent, options=options), reply)
@@ -168,8 +175,9 @@ class Turns(TurnRollback):
             if not self._is_there(batch):
                 raise
         for loaded, _, _, _, _, refused in stepped:
-            if refused is None:
+            if refused is None and not loaded.in_store:
                 loaded.in_store = True
+                self.unborn[loaded.tenant] -= 1
 
     def _is_there(self, batch: Batch) -> bool:
         """H5: was it only the answer to a commit that was lost? The first turn of the batch tells."""
@@ -345,12 +353,12 @@ class Turns(TurnRollback):
                 if loaded.in_store:
                     self.unload_idle(loaded)
                 if (run is None or not loaded.in_store) and not loaded.commands:
-                    self.runs.pop(loaded.no, None)
+                    self._forget(loaded)
                 continue
             if run is None:
                 continue
             if loaded.wake_at is not None or run.st.next_timer > 1:
-                self.wakes.append((loaded.wake_at, loaded.no))
+                self.wakes.append((loaded.wake_at, loaded.no, loaded.tenant))
             if run.stops:
                 self.stopped.append((loaded, run.stops))
             for listen in self.on_facts:

@@ -67,7 +67,7 @@ class TurnRollback(LoadedRuns):
             if loaded.replies:
                 loaded.commands, loaded.replies = _kept(loaded.commands, loaded.replies, refusals, why)
                 if not loaded.commands and not loaded.in_store:
-                    self.runs.pop(loaded.no, None)
+                    self._forget(loaded)
                     if loaded.key is not None:
                         self.starting.pop((loaded.tenant, loaded.key), None)
         self.ready.keep(lambda loaded: bool(loaded.commands))
@@ -91,7 +91,7 @@ class TurnRollback(LoadedRuns):
             elif loaded.run is not None:
                 folded.append(loaded)
             elif not loaded.commands:
-                self.runs.pop(loaded.no, None)
+                self._forget(loaded)
         self.rolled_back = {}
         for loaded in folded:
             self._report_late(loaded)

@@ -29,6 +29,7 @@ from penstock.host.run_ids import RANDOM_BITS, run_id
 from penstock.host.runtimes import Runtimes
 from penstock.host.schedules import Schedules
 from penstock.host.secrets import places_of
+from penstock.host.start_limits import StartLimits
 from penstock.host.starter import Starter
 from penstock.host.tenants import Installation, Tenants, TenantServices
 from penstock.host.timers import Timers
@@ -74,6 +75,7 @@ class EngineParts:
         self.turns = Turns(store, self.nets, self.clock, batch=batch)
         self.turns.caps = self.limits.caps
         self.turns.ready.weight = self.limits.share
+        self.start_limits = StartLimits(self.limits, store, self.clock.now, lambda tenant: self.turns.unborn[tenant])
         self.gate = Gate(store, Workers(settings))
         self.blobs = Blobs(store)
         self.outcomes = Outcomes(self.turns, self.blobs, self.gate, self.clock)
@@ -92,9 +94,9 @@ class EngineParts:
         self.timers = Timers(store, self.turns, self.clock, all_runs=not alone)
         self.children = Children(
             store, self.nets, self.turns, self.blobs, self.outcomes.answer, self.resume_run, self.dispatch.named,
-            self.clock.now,
+            self.clock.now, self.start_limits,
         )  # fmt: skip
-        self.starter = Starter(store, self.turns, self.new_id, self.resume_run)
+        self.starter = Starter(store, self.turns, self.new_id, self.resume_run, self.start_limits)
         self.intake = Intake(
             store, self.turns, self.starter, self.tenants, self.clock.now,
             self.resume_run if alone else _already_loaded, self.blobs.shelve,
@@ -120,6 +122,8 @@ class EngineParts:
         turns = self.turns
         turns.resolve_blob = self.blobs.of
         turns.wake_up = self.wake_up
+        turns.on_start = self.start_limits.runs.added
+        turns.rows.on_work_opened = self.start_limits.items.added
         turns.before_commit.append(self.outcomes.before_commit)
         turns.on_rollback += [self.outcomes.on_rollback, self.runtimes.rolled_back]
         if self.serve:
@@ -128,7 +132,8 @@ class EngineParts:
         turns.rows.runtimes = self.outbox.runtimes = self.runtimes
         waiting = self.dispatch.waiting
         self.timers.on_clock_back += [
-            self.gate.clock_went_back, waiting.clock_went_back, self.children.clock_went_back
+            self.gate.clock_went_back, waiting.clock_went_back, self.children.clock_went_back,
+            self.start_limits.clock_went_back,
         ]  # fmt: skip
 
     def new_id(self) -> str:

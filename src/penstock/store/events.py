@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -35,8 +35,8 @@ class EventStore(Protocol):
         """Is there any, of anybody?"""
         ...
 
-    def open_events(self, limit: int = 512) -> list[EventRow]:
-        """Events of all tenants that are not delivered yet, oldest first."""
+    def open_events(self, after: Mapping[str, int] = {}, each: int = 200) -> list[EventRow]:
+        """Events that are not delivered yet: of each tenant so many, oldest first, behind the number in `after`."""
         ...
 
     def events_delivered(self, rows: Iterable[tuple[bytes, int]]) -> None:
@@ -89,9 +89,15 @@ class SqlEvents(Sql):
         """Is there any, of anybody?"""
         return self._one("SELECT 1 FROM event LIMIT 1") is not None
 
-    def open_events(self, limit: int = 512) -> list[EventRow]:
-        sql = f"SELECT {_EVENT} FROM event WHERE answer IS NULL ORDER BY no LIMIT ?"
-        return [EventRow(*row) for row in self._read(sql, (limit,))]
+    def open_events(self, after: Mapping[str, int] = {}, each: int = 200) -> list[EventRow]:
+        first = "SELECT tenant FROM event WHERE answer IS NULL AND tenant>? ORDER BY tenant LIMIT 1"
+        own = f"SELECT {_EVENT} FROM event WHERE answer IS NULL AND tenant=? AND no>? ORDER BY no LIMIT ?"
+        rows: list[EventRow] = []
+        tenant: str | None = self._one(first, ("",))
+        while tenant is not None:  # one step into the index per tenant, however much one of them has
+            rows += [EventRow(*row) for row in self._read(own, (tenant, after.get(tenant, 0), each))]
+            tenant = self._one(first, (tenant,))
+        return sorted(rows, key=lambda row: row.no)
 
     def events_delivered(self, rows: Iterable[tuple[bytes, int]]) -> None:
         with self.transaction():

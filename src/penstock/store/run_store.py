@@ -131,8 +131,17 @@ class RunStore(Protocol):
         """Runs that have not ended and whose id begins so: number, id."""
         ...
 
-    def due(self, before: int, limit: int) -> list[tuple[int, int]]:
-        """Runs whose next timer is due before then: number, due time."""
+    def count_open_runs(self, tenant: str, most: int) -> int:
+        """How many runs of the tenant have not ended; it is not counted further than `most`."""
+        ...
+
+    def count_open_items(self, tenant: str, most: int) -> int:
+        """The same of work items."""
+        ...
+
+    def due(self, before: int, limit: int, after: tuple[int, int] = (-1, 0)) -> list[tuple[int, int, str]]:
+        """Runs whose next timer is due before then, by due time and number, and behind `after`: number, due time,
+        tenant."""
         ...
 
     def last_run(self) -> int: ...
@@ -206,9 +215,25 @@ class SqlRuns(Sql):
         sql = "SELECT no,id FROM run WHERE id >= ? AND id < ? AND status < 5"
         return self._read(sql, (prefix, prefix + "\x7f")).fetchall()
 
-    def due(self, before: int, limit: int) -> list[tuple[int, int]]:
-        sql = "SELECT no, wake_at FROM run WHERE wake_at IS NOT NULL AND wake_at<=? ORDER BY wake_at LIMIT ?"
-        return self._read(sql, (before, limit)).fetchall()
+    def count_open_runs(self, tenant: str, most: int) -> int:
+        sql = "SELECT count(*) FROM (SELECT 1 FROM run WHERE tenant=? AND status<5 LIMIT ?) t"
+        number: int = self._one(sql, (tenant, most))
+        return number
+
+    def count_open_items(self, tenant: str, most: int) -> int:
+        sql = (
+            "SELECT count(*) FROM (SELECT 1 FROM run r JOIN item i ON i.run=r.no WHERE r.tenant=? AND r.status<5"
+            " AND i.status IN ('TODO','IN_PROGRESS','SUBMITTED','REWORK') LIMIT ?) t"
+        )
+        number: int = self._one(sql, (tenant, most))
+        return number
+
+    def due(self, before: int, limit: int, after: tuple[int, int] = (-1, 0)) -> list[tuple[int, int, str]]:
+        sql = (
+            "SELECT no, wake_at, tenant FROM run WHERE wake_at IS NOT NULL AND wake_at<=? AND wake_at>=?"
+            " AND (wake_at>? OR no>?) ORDER BY wake_at, no LIMIT ?"
+        )
+        return self._read(sql, (before, after[0], *after, limit)).fetchall()
 
     def last_run(self) -> int:
         number: int = self._one("SELECT coalesce(max(no),0) FROM run")

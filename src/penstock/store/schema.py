@@ -176,5 +176,10 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *_new(WORK),
         *map(_view, ("proc_def", "proc_def_version", "proc_def_mining_link")),
     ),
-    5: (*_added(JOURNAL, ("checksum",)), *_new(ENDED_SESSION)),
+    5: (
+        *_added(JOURNAL, ("checksum",)),
+        *_new(ENDED_SESSION),
+        'DROP INDEX IF EXISTS "event_open"',
+        _index(EVENT, "event_open"),
+    ),
 }

@@ -359,7 +359,7 @@ EVENT = Table(
     (
         Index("event_id", ("tenant", "id"), unique=True),
         Index("event_source", ("tenant", "source", "at")),
-        Index("event_open", ("no",), where="answer IS NULL"),
+        Index("event_open", ("tenant", "no"), where="answer IS NULL"),
         Index("event_at", ("at",)),
     ),
 )

@@ -196,7 +196,7 @@ class Door(Penstock):
         """When runs have something to do, up to then."""
         host = self.host
         near = [due for due in host.timers.due.values() if due <= at]
-        return [due for _, due in host.store.due(at, 1000)] + near
+        return [due for _, due, _ in host.store.due(at, 1000)] + near
 
     async def later(self, ms: int) -> None:
         await self.to(self.world.clock.at + ms)

@@ -44,9 +44,12 @@ class RunStarter:
         if keys is not None and len(set(named)) != len(named):
             raise BadInput(what="the keys", why="one of them is there twice")
         host, tenant, net, options = self.engine.driver(), self.door.tenant, 0, dict[str, Any]()
+        new = 0
         for i, key in enumerate(named):
             net, options, given[i] = self._checked(asked, given[i], key)
-            self._same_key(key, net, given[i])
+            new += self._same_key(key, net, given[i]) is None
+        if new:
+            host.start_limits.check(tenant, asked.parent, new)
         self.engine.begin()
         waiter, ids = ReplyWaiter(len(given)), []
         for input, key in zip(given, named, strict=True):
@@ -75,6 +78,8 @@ class RunStarter:
         if known is not None:
             return known
         host, tenant = self.engine.host, self.door.tenant
+        if host is not None:
+            host.start_limits.check(tenant, asked.parent)
         if host is not None and self.engine.task is not None:
             more: dict[str, Any] = {"priority": asked.priority, "parent": asked.parent, "trace": TRACE.get()}
             return host.start(net, input, key=key, tenant=tenant, options=options, **more)

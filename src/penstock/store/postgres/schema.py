@@ -9,6 +9,7 @@ from penstock.store.tables import (
     AUDIT,
     DRAFT,
     ENDED_SESSION,
+    EVENT,
     JOURNAL,
     RELEASE,
     REMARK,
@@ -172,5 +173,10 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *create(WORK),
         *map(_view, ("proc_def", "proc_def_version", "proc_def_mining_link")),
     ),
-    5: (*_added(JOURNAL, ("checksum",)), *create(ENDED_SESSION)),
+    5: (
+        *_added(JOURNAL, ("checksum",)),
+        *create(ENDED_SESSION),
+        'DROP INDEX IF EXISTS "event_open"',
+        _index(EVENT, "event_open"),
+    ),
 }

@@ -39,7 +39,7 @@ class RunCommands:
         if self.engine.host is not None:
             self.engine.begin()
             waiter = ReplyWaiter(1)
-            self.engine.host.send(row.no, command, waiter)
+            self.engine.host.send(row.no, command, waiter, row.tenant)
             await self.engine.heard(waiter)
             return
         await self.leave(row.no, msgspec.msgpack.encode(command), row.id)
@@ -136,11 +136,13 @@ class RunCommands:
         new = store.put_event(event) is not None
         if host is not None:
             self.engine.begin()
-            waiter = ReplyWaiter(1)
             host.intake.poll()
-            host.intake.tell(receipt_of(store, event, new).number, waiter)
-            host.wake_up()
-            await self.engine.heard(waiter)
+            receipt = receipt_of(store, event, new)
+            if not receipt.delivered:
+                waiter = ReplyWaiter(1)
+                host.intake.tell(receipt.number, event.tenant, waiter)
+                host.wake_up()
+                await self.engine.heard(waiter)
         else:
             for _ in range(int(PATIENCE_S / 0.05)):
                 if receipt_of(store, event, new).delivered or driver_of(self.engine.path) is None:
