@@ -18,7 +18,7 @@ from penstock.errors import BadInput
 from penstock.net.model import Effect, Node
 from tests.app.scenes import ASK, LOOP, ccp, net, opened
 from tests.app.workflows import workflow
-from tests.conformance.decision.world import DEFECT, T0, Wire, World, go
+from tests.conformance.decision.world import DEFECT, MANAGER, T0, Wire, World, go
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +62,31 @@ def test_the_seeds_runs_are_found_by_what_people_know(world: World, wire: Wire) 
             assert ids(door, text="ORDER-") == [asks] and ids(door, text="ccp_dev") == [lab]
             assert ids(door, text=broken) == [broken] and ids(door, text="no such") == []
             assert ids(door, since=T0 + 1) == [] == ids(door, until=T0) and len(ids(door, until=T0 + 1)) == 3
+
+    go(scene())
+
+
+def test_a_run_is_found_by_what_its_page_shows(world: World, wire: Wire) -> None:
+    """CONSOLE 2: title, code and cause, who decides, a variable, the trace; each finds the run that shows it."""
+
+    async def scene() -> None:
+        async with world.open() as door:
+            asks = await door.run(DEFECT)
+            wire.trouble["slack"] = 99
+            broken = await door.run(DEFECT)
+            await door.later(10_000)
+            said = str(door.view(broken).failure["message"])  # type: ignore[index]
+            assert len(said) > 20
+            assert ids(door, text="불량 경보") == [broken, asks]  # the title that people read
+            assert ids(door, text="http_5xx") == [broken] and ids(door, text=said[3:15]) == [broken]
+            assert ids(door, text="quality_manager") == [asks]  # who decides
+            assert ids(door, text="judgment_result.decision=critical", states=["WAITING"]) == [asks]
+            trace = door.reading(broken).state.trace
+            assert ids(door, text=trace) == [broken] and ids(door, text="0123456789abcdef") == []
+            wire.trouble.clear()
+            await door.decide(asks)
+            assert ids(door, text=MANAGER) == [asks]  # who has decided
+            assert ids(door, text="김품질") == ids(door, text=MANAGER)  # by the name that is shown
 
     go(scene())
 

@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.api.time_fields import moment as ms_of
 from penstock.app.metrics.overview import Home, home
 from penstock.app.metrics.tiles import HOUR_MS, p95
 from penstock.app.penstock import Penstock
+from penstock.app.runs.search import Filters, count_runs, find_runs
 from penstock.kernel.state import CANCELLED, COMPLETED, FAILED, WAITING
 from tests.app.scenes import ASK, ccp, opened
 from tests.conformance.decision.world import ADMIN, DEFECT, HOUR, MANAGER, MINUTE, OTHER, T0, Wire, World, go
@@ -64,6 +66,62 @@ def test_home_of_the_sample_tenant(world: World, wire: Wire) -> None:
             assert late.stuck[1].why.what == "긴급 불량 알람 검토 요청"
             (language,) = late.by_language
             assert (language.language, language.waiting, language.stuck) == ("decision", 2, 3)
+
+    go(scene())
+
+
+def test_many_failures_of_one_cause_are_one_cause_with_its_number(world: World, wire: Wire) -> None:
+    """CONSOLE 13.9, CONSOLE 4: the headline counts runs and causes, truly, however many there are; each cause leads to
+    a list of exactly its runs, and every place that says how many are stuck says the same."""
+
+    async def scene() -> None:
+        async with world.open() as door:
+            tell = {"id": "tell", "type": "ACTION", "channel": {"type": "slack"}, "message": "x"}
+            wire.trouble["slack"] = 10_000
+            for _ in range(105):
+                await door.play([tell], policies={"retry": {"max": 0}})
+            await door.play([{**tell, "id": "call"}], policies={"retry": {"max": 0}})
+            found = home(door)
+            assert (found.headline.stuck, found.headline.causes, found.headline.more) == (106, 2, False)
+            assert [one.count for one in found.stuck] == [105, 1]
+            assert sum(one.stuck for one in found.by_language) == 106
+            for one in found.stuck:
+                filters = in_words(one.query)
+                assert count_runs(door, filters) == one.count
+                assert {run.why.code for run in find_runs(door, filters)[0] if run.why} == {one.why.code}
+
+    go(scene())
+
+
+def in_words(query: dict[str, str]) -> Filters:
+    """What the address of a list says, as a search."""
+    more = {name: value for name, value in query.items() if name in ("name", "code", "failed_node")}
+    times = {name: ms_of(query[name], name) for name in ("ended", "node_failed") if name in query}
+    states = [state for state in query.get("state", "").split(",") if state]
+    return Filters(states=states, letter=query.get("letter") == "true", **times, **more)  # type: ignore[arg-type]
+
+
+def test_tiles_lead_to_what_they_count(world: World, wire: Wire) -> None:
+    """W-10.1.1, CONSOLE 4: each links to the filtered list, which has as many rows as the tile says."""
+
+    async def scene() -> None:
+        async with world.open() as door:
+            await door.run(DEFECT)
+            wire.trouble["slack"] = 99
+            for _ in range(3):
+                await door.run(DEFECT)
+            await door.later(10_000)
+            found = home(door)
+            counted = {
+                "running": tile(found, "running").value, "success_rate": tile(found, "success_rate").detail["counted"],
+                "node_error_rate": tile(found, "node_error_rate").detail["runs"],
+                "dead_letters": tile(found, "dead_letters").value,
+            }  # fmt: skip
+            assert counted["dead_letters"] == 3 == counted["node_error_rate"]
+            for id, count in counted.items():
+                filters = in_words(tile(found, id).query)
+                assert count_runs(door, filters) == count == len(find_runs(door, filters)[0]), id
+            assert tile(found, "approvals").query == {"tab": "team", "kind": "approval"}
 
     go(scene())
 

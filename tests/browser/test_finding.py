@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.serving import Server, until
 from tests.browser.conftest import Open, listening
-from tests.browser.runs import ADMIN, DEVIATION, finished, waiting
+from tests.browser.runs import ADMIN, DEVIATION, failed, finished, waiting
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.xdist_group("browser")
@@ -111,6 +111,23 @@ def test_ctrl_k_finds_a_run(server: Server, window: Open) -> None:
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(f"/runs/{run}$"))
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_run_is_found_by_what_its_page_shows(server: Server, window: Open) -> None:
+    """Title, code, cause, who decides and a variable, typed where people search."""
+    broken, held = failed(server), waiting(server)
+    page = window(ADMIN)
+    for text, run in (
+        ("FILE_NOT_FOUND", broken), ("orders.csv", broken), ("주문 파일 가져오기", broken),
+        ("quality_manager", held), ("judgment_result.decision=critical", held),
+    ):  # fmt: skip
+        page.goto("/runs")
+        page.get_by_role("textbox", name="이름, 키, 번호로 찾기").fill(text)
+        expect(page.locator(f".runs-table a[href='/runs/{run}']")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.locator(".palette-in input").fill("orders.csv")
+    expect(page.get_by_role("option").first).to_contain_text("주문 파일 가져오기")
 
 
 def test_tongue_and_theme_are_kept(window: Open) -> None:

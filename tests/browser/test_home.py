@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 
 import pytest
 
 from tests.api.serving import Server, until
 from tests.browser.conftest import Open, listening
-from tests.browser.runs import ADMIN, TITLE, failed, read, waiting
+from tests.browser.runs import ADMIN, IMPORT, TITLE, failed, read, waiting
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.xdist_group("browser")
@@ -67,6 +68,62 @@ def test_the_best_move_is_made_from_home(server: Server, window: Open) -> None:
     facts = f"/runs/{run}/facts?limit=200"
     until(lambda: [one["fact"] for one in read(server, facts)["items"]], lambda found: "run.reopened" in found)
     expect(page).to_have_url(re.compile(r"/$"))
+
+
+FLOOD = 103  # more than home has ever read one by one
+
+
+@pytest.fixture(scope="module")
+def flooded(server: Server) -> Server:
+    """So many runs that fail for one cause."""
+    with closing(server.client(ADMIN)) as client:
+        for _ in range(FLOOD):
+            assert client.post("/runs", json={"definition": IMPORT, "input": {}}).status_code == 201
+        until(lambda: client.get("/runs?state=RUNNING,PENDING&limit=5").json()["items"], lambda items: items == [], 120)
+    return server
+
+
+def test_home_says_one_true_number_everywhere_and_groups_by_cause(flooded: Server, window: Open) -> None:
+    """CONSOLE 4, CONSOLE 13.9: the headline, its card, the sidebar and the list that the cause leads to agree; a
+    hundred failures of one cause are one row."""
+    found = read(flooded, "/home?scope=mine")
+    stuck = found["headline"]["stuck"]
+    assert stuck >= FLOOD and found["headline"]["causes"] == len(found["stuck"])
+    page = window(ADMIN, tongue="en")
+    page.goto("/")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"{stuck} runs are stuck")
+    card = page.locator(".card", has=page.get_by_role("heading", name="Stuck runs"))
+    expect(card.locator(".card-head span.dim")).to_have_text(str(stuck))
+    expect(page.get_by_role("navigation").first.locator(".side-stuck")).to_have_text(str(stuck))
+    cause = next(one for one in found["stuck"] if one["why"]["code"] == "FILE_NOT_FOUND")
+    rows = card.locator(".home-item", has_text="FILE_NOT_FOUND")
+    expect(rows).to_have_count(1)
+    rows.get_by_role("link", name=f"See all {cause['count']} of this cause").click()
+    expect(page.locator(".runs-total")).to_have_text(f"{cause['count']} in all")
+    expect(page.locator(".runs-table tbody tr:not(.gap)").first).to_contain_text("FILE_NOT_FOUND")
+
+
+def test_each_tile_leads_to_as_many_rows_as_it_counts(flooded: Server, window: Open) -> None:
+    """CONSOLE 4: each links to the filtered list, and that list has the tile's number."""
+    waiting(flooded)
+    page = window(ADMIN, tongue="en")
+    tiles = {one["id"]: one for one in read(flooded, "/home?scope=mine")["tiles"]}
+    counted = {
+        "Running": tiles["running"]["value"], "Success": tiles["success_rate"]["detail"]["counted"],
+        "Node errors": tiles["node_error_rate"]["detail"]["runs"], "Dead letters": tiles["dead_letters"]["value"],
+    }  # fmt: skip
+    assert counted["Dead letters"] >= FLOOD
+    for name, count in counted.items():
+        page.goto("/")
+        page.locator(".tile", has_text=name).click()
+        expect(page.locator(".runs-total")).to_have_text(f"{count:.0f} in all")
+    page.goto("/")
+    page.locator(".tile", has_text="Approvals").click()
+    expect(page.get_by_role("button", name=f"Team {tiles['approvals']['value']:.0f}")).to_be_visible()
+    page.goto("/")
+    page.locator(".tile", has_text="Open breakers").click()
+    expect(page.get_by_role("heading", name="Open breakers")).to_be_visible()
+    expect(page.locator(".ops-table tbody tr")).to_have_count(int(tiles["open_breakers"]["value"]))
 
 
 def test_home_is_usable_at_320_px(window: Open) -> None:

@@ -123,6 +123,39 @@ def test_firings_items_and_letters(kit: Kit) -> None:
     assert total == 2 and [tuple(one) for one in hours] == [(9, 1)]
 
 
+def test_why_runs_ended_badly_is_counted_and_found(kit: Kit) -> None:
+    """CONSOLE 13.9: by net, node and code, but for what was replayed; runs are found, and counted, by their cause, by
+    people who have to do with them, by a dead letter, and by when they ended or one of their nodes failed."""
+    store = filled(kit)
+    letter = ("default", "abc", "n", 1, "q", "FAILED", "X", "c", b"", 0, 9 * HOUR, 99 * HOUR)
+    store.commit(a_batch(
+        cause=[(3, "default", FAILED, 9 * HOUR + 1, 1, "get", "NO_FILE", "There is none."),
+               (4, "other", FAILED, 9 * HOUR, 1, "get", "NO_FILE", ""),
+               (6, "default", COMPENSATED, 11 * HOUR, 2, "", "LATE", "")],
+        item_new=[(2, 1, 5, "TODO", b"p", b"\x91\xa8role:qm1", None, 70, 70),
+                  (1, 1, 3, "DONE", b"q", None, "kim@x.org", 60, 60)],
+        firing=[(5, 1, 4, 0, 1, 1, 1, 10, 20)], letter=[letter],
+    ))  # fmt: skip
+    (cause,) = store.causes("default", FAILED, 9 * HOUR)
+    assert (cause.net, cause.node, cause.code, cause.count, cause.last_run) == (1, "get", "NO_FILE", 1, 3)
+    assert store.causes("default", FAILED, 10 * HOUR) == [] and store.count_causes("default", FAILED, 0) == 1
+    assert numbers(store, code="NO_FILE") == [3] and numbers(store, cause_node="get", code="LATE") == []
+    assert numbers(store, text="no_fi") == [3] and numbers(store, text="there is") == [3]
+    assert numbers(store, text="role:qm1", text_people=("role:qm1",)) == [2] and numbers(store, text="kim@") == [1]
+    assert numbers(store, text="kim", text_people=("kim@x.org",)) == [1]
+    assert numbers(store, letter=True) == [3] and numbers(store, ended=9 * HOUR + 1) == [6, 3]
+    assert numbers(store, node_failed=20) == [5] and numbers(store, node_failed=21) == []
+    assert store.count_failed_in("default", 1, 20) == 1 and store.count_failed_in("default", 6, 20) == 0
+    wanted = RunFilter(tenant="default", below=99, ended=9 * HOUR, status=(COMPLETED, FAILED))
+    assert store.count_runs(wanted) == 2
+    ranked = store.ranked_runs(RunFilter(tenant="default", below=99, text="no_fi"), Ranking(by="updated_at"), 9, 9)
+    assert [row.no for row in ranked[0]] == [3]
+    store.letter_replayed("abc", 1)
+    assert store.causes("default", FAILED, 0) == [] and store.count_causes("default", FAILED, 0) == 1
+    store.commit(a_batch(cause_gone=[(3,)]))
+    assert store.count_causes("default", FAILED, 0) == 0
+
+
 def test_open_items_by_groups(kit: Kit) -> None:
     """W-4.6.4, W-10.3.1: counted by node, status, people and hour; read by such groups, oldest first, each once; and
     those of runs about which somebody has said more than a comment. Against the rows one by one."""

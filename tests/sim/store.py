@@ -28,10 +28,11 @@ COLUMNS = {t.name: [(*_TYPES[c.type], *((type(None),) if c.null else ())) for c 
 INSERTS: tuple[tuple[str, str, str], ...] = (
     ("firing", "firing", "replace"), ("wait", "waiting", "replace"), ("item_new", "item", "replace"),
     ("work_new", "work", "replace"),
-    ("incident", "incident", "replace"), ("intent", "intent", "replace"), ("gate", "gate", "replace"),
-    ("memo", "memo", "replace"), ("blobs", "blob", "ignore"), ("judgment", "judgment", "replace"),
-    ("checkpoint", "checkpoint", "fail"),
+    ("incident", "incident", "replace"), ("cause", "cause", "replace"), ("intent", "intent", "replace"),
+    ("gate", "gate", "replace"), ("memo", "memo", "replace"), ("blobs", "blob", "ignore"),
+    ("judgment", "judgment", "replace"), ("checkpoint", "checkpoint", "fail"),
 )  # fmt: skip
+_REBUILT = ("firing", "wait", "unwait", "item_new", "item_moved", "work_new", "work_moved", "incident", "cause")
 
 
 class Disk:
@@ -106,6 +107,8 @@ class SimStore(SimRegistry, SimAdmin):
             self._change("run", no, status=status, updated_at=at, wake_at=wake, net=net, seq=seq, checkpoint=checkpoint)
         for status, at, net, no in batch.ended:
             self._change("run", no, status=status, updated_at=at, wake_at=None, net=net)
+        for (run,) in batch.cause_gone:
+            disk.set(tables["cause"], run, _MISSING)
         self._inserts(batch)
         for name, run, wait in batch.unwait:
             disk.set(tables["waiting"], (name, run, wait), _MISSING)
@@ -349,7 +352,7 @@ class SimStore(SimRegistry, SimAdmin):
             batch = Batch()
             project(row, self.journal(row.no), batch)
             shown = Batch()
-            for kind in ("firing", "wait", "unwait", "item_new", "item_moved", "work_new", "work_moved", "incident"):
+            for kind in _REBUILT:
                 setattr(shown, kind, getattr(batch, kind))
             folded.append(shown)
         for table in TABLES:

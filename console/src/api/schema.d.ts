@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 96e70ae5e9d4670478d7c5bcdf9e423b1612fd3105125878b3f09b43aed195a5.
+ * Made from 38f5b2cfc334c803e5c4938feabdee4fc1a1c85c88daa6241dac3e4d627053ea.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -111,9 +111,14 @@ export interface components {
         };
         BatchFilter: {
             code?: string | null;
+            ended?: string | null;
+            failed_node?: string | null;
             language?: string | null;
+            /** @default false */
+            letter: boolean;
             name?: string | null;
             node?: string | null;
+            node_failed?: string | null;
             parent?: string | null;
             /** @default  */
             q: string;
@@ -770,9 +775,11 @@ export interface components {
             node: string | null;
         };
         HeadlineOut: {
+            causes: number;
             completed_24h: number;
             ended_24h: number;
             flowing: number;
+            more: boolean;
             stuck: number;
             waiting: number;
         };
@@ -792,6 +799,8 @@ export interface components {
             headline: components["schemas"]["HeadlineOut"];
             hours: components["schemas"]["HourOut"][];
             schedules: components["schemas"]["NextOut"][];
+            /** Format: date-time */
+            since: string;
             slowest: components["schemas"]["SlowOut"][];
             stuck: components["schemas"]["StuckOut"][];
             tiles: components["schemas"]["TileOut"][];
@@ -1416,6 +1425,7 @@ export interface components {
         RunPage: {
             items: components["schemas"]["RunSummary"][];
             next: string | null;
+            total: number | null;
         };
         RunSummary: {
             active_ms: number;
@@ -1542,7 +1552,13 @@ export interface components {
             workitem_id: string | null;
         };
         StuckOut: {
+            count: number;
+            query: {
+                [key: string]: string;
+            };
             run: components["schemas"]["RunSummary"];
+            /** Format: date-time */
+            since: string;
             why: components["schemas"]["WhyOut"];
         };
         SubmitAsked: {
@@ -1610,6 +1626,9 @@ export interface components {
                 [key: string]: unknown;
             };
             id: string;
+            query: {
+                [key: string]: string;
+            };
             series: (number | null)[];
             threshold: number | null;
             unit: string;

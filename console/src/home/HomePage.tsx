@@ -3,7 +3,8 @@ import "./home.css";
 import { AlarmClock, ArrowUpRight, Calendar, CalendarClock, Check, CircleAlert, Clock3, Hourglass, Inbox, Minus, Server, Siren, TriangleAlert, Unplug, X, type LucideIcon } from "lucide-react";
 import { lazy, Suspense, useState, type ReactNode } from "react";
 import { useGet, useLast } from "../api/cache";
-import type { Home, Item, ItemShort, Json, Page, RunSummary, Tile, Verb, Why } from "../api/types";
+import { query } from "../api/client";
+import type { Home, Item, ItemShort, Json, Page, Stuck as StuckRuns, Tile, Verb, Why } from "../api/types";
 import { itemIcon } from "../inbox/itemIcon";
 import { dueText } from "../inbox/dueText";
 import { languageOf } from "../languages";
@@ -17,6 +18,7 @@ import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { whySentence } from "../words/why";
 import { Hours, Spark } from "./charts";
+import { stuckCount } from "./stuckCount";
 
 const QuickMove = lazy(() => import("./QuickMove"));
 
@@ -29,8 +31,9 @@ export function HomePage(): ReactNode {
   const phone = useNarrow();
   useFrame([{ text: t.nav.home }]);
   if (!home) return answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <div className="home pad"><Skeleton h={48} w="50%" /><Skeleton h={180} n={3} /></div>;
-  const { stuck, waiting, flowing, ended_24h: ended, completed_24h: completed } = home.headline;
-  const headline = stuck && waiting ? t.home.headlineBoth(stuck, waiting) : stuck ? t.home.headlineStuck(stuck) : waiting ? t.home.headlineWaiting(waiting) : t.home.headlineQuiet;
+  const { stuck, causes, waiting, flowing, ended_24h: ended, completed_24h: completed } = home.headline;
+  const [stuckText, waitingText] = [stuckCount(home.headline, f), f.number(waiting)];
+  const headline = stuck && waiting ? t.home.headlineBoth(stuckText, waitingText) : stuck ? t.home.headlineStuck(stuckText) : waiting ? t.home.headlineWaiting(waitingText) : t.home.headlineQuiet;
   // With few rows there is room on the left, so the chart of the day stands there.
   const sparse = home.stuck.length + Math.min(5, home.waiting.length) <= 3;
   const day = (
@@ -44,14 +47,14 @@ export function HomePage(): ReactNode {
       <div className="home-head">
         <div className="grow">
           <h1><Rich text={headline} /></h1>
-          <p className="dim">{t.home.sub(flowing, ended, completed)}{!stuck && !waiting && home.schedules[0] && ` ${t.home.nextUp(whenOf(home.schedules[0].next_at, now, { t, f }), home.schedules[0].title || home.schedules[0].name)}`}</p>
+          <p className="dim">{stuck > causes && `${t.home.causes(f.number(causes))} `}{t.home.sub(f.number(flowing), f.number(ended), f.number(completed))}{!stuck && !waiting && home.schedules[0] && ` ${t.home.nextUp(whenOf(home.schedules[0].next_at, now, { t, f }), home.schedules[0].title || home.schedules[0].name)}`}</p>
         </div>
         <Segment label={t.home.scope} value={scope === "site" ? "site" : "mine"} onChange={(value) => setScope(value === "mine" ? null : value)} options={[{ id: "mine", text: t.home.mine }, { id: "site", text: t.home.site }]} />
         <span className="home-clock"><Clock3 size={14} aria-hidden />{f.dayTime(now)} <span className="dim">{f.zoneName()}</span></span>
       </div>
       <div className="home-grid">
         <div className="home-left">
-          <Stuck stuck={home.stuck} total={stuck} now={now} />
+          <Stuck home={home} now={now} />
           <Waiting items={home.waiting} total={waiting} now={now} />
           {sparse && day}
         </div>
@@ -74,16 +77,17 @@ export function HomePage(): ReactNode {
 const PERMISSION: Partial<Record<Verb, string>> = { resolve: "run.edit", skip: "run.edit", edit_variable: "run.edit", approve: "inbox.decide", reject: "inbox.decide", judge: "inbox.decide", respond: "inbox.decide" };
 const STUCK_ICON: Partial<Record<Why["kind"], LucideIcon>> = { breaker: Unplug, no_worker: Server, event: Hourglass, work: Hourglass, child: Hourglass, timer: Hourglass, failed: X };
 
-function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; total: number; now: number }): ReactNode {
+function Stuck({ home, now }: { home: Home; now: number }): ReactNode {
   const { t, f } = useWords();
+  const { stuck, headline: { stuck: total, causes } } = home;
   const { me } = useSession();
   const [asked, setAsked] = useState<{ n: number; run: string; verb: Verb; node: string | null; from: Element } | null>(null);
   return (
     <Card>
-      <div className="card-head"><CircleAlert size={16} className={total ? "ink-failed" : "dim"} aria-hidden /><h2>{t.home.stuck}</h2><span className="dim">{total}</span>{total > 0 && <Link className="end" to="/runs?state=FAILED,WAITING">{t.home.seeAll}</Link>}</div>
+      <div className="card-head"><CircleAlert size={16} className={total ? "ink-failed" : "dim"} aria-hidden /><h2>{t.home.stuck}</h2><span className="dim">{stuckCount(home.headline, f)}</span>{causes > stuck.length && <Link className="end" to={`/runs${query({ state: "FAILED", ended: home.since })}`}>{t.home.seeAll}</Link>}</div>
       {stuck.length === 0 && <p className="home-none dim">{t.home.stuckNone}</p>}
       <ul>
-        {stuck.map(({ run, why }) => {
+        {stuck.map(({ run, why, count, since, query: filters }: StuckRuns) => {
           const Icon = STUCK_ICON[why.kind] ?? TriangleAlert;
           const atItem = languageOf(run.language).items?.permissions ?? {};
           const verb = why.move !== null && may(me, atItem[why.move] ?? PERMISSION[why.move] ?? "run.steer") ? why.move : null;
@@ -92,10 +96,10 @@ function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; 
             <li key={run.id} className="home-item">
               <span className={`home-icon tone-${why.rank <= 4 ? "failed" : "held"}`}><Icon size={16} strokeWidth={1.9} aria-hidden /></span>
               <div className="grow">
-                <p className="home-name"><Link to={`/runs/${run.id}`}>{run.title}</Link> <span className="dim">{run.key ?? run.name}</span> <Tag>{t.language[run.language] ?? run.language}</Tag></p>
+                <p className="home-name"><Link to={`/runs/${run.id}`}>{run.title}</Link> <span className="dim">{run.key ?? run.name}</span> <Tag>{t.language[run.language] ?? run.language}</Tag>{count > 1 && <Link className="home-count" to={`/runs${query(filters)}`}>{t.home.sameCause(f.number(count))}</Link>}</p>
                 <p className="home-text dim"><Rich text={whySentence(why, { t, f, now })} /></p>
               </div>
-              {why.since && <span className="dim home-since">{t.why.since(f.duration(now - Date.parse(why.since)))}</span>}
+              <span className="dim home-since">{t.why.since(f.duration(now - Date.parse(since)))}</span>
               {verb ? <Button icon={MOVE_ICON[verb]} onClick={(event) => decides ? go(`/inbox/${encodeURIComponent(run.id)}/${encodeURIComponent(why.node ?? "")}`) : setAsked({ n: (asked?.n ?? 0) + 1, run: run.id, verb, node: why.node, from: event.currentTarget })}>{t.run[verb]}</Button>
                 : <Button icon={ArrowUpRight} onClick={() => go(`/runs/${run.id}`)}>{t.home.openRun}</Button>}
             </li>
@@ -154,7 +158,7 @@ function TileView({ tile, now }: { tile: Tile; now: number }): ReactNode {
   const value = tile.value === null ? "–" : f.number(tile.value);
   const limit = tile.threshold === null ? null : `${f.number(tile.threshold)}${percent ? "%" : ""}`;
   const detail = [detailOf(tile, now, { t, f }), limit && (tile.id === "success_rate" ? t.home.limitOver(limit) : t.home.limit(limit))].filter(Boolean).join(" · ");
-  const to = { running: "/runs?state=RUNNING,WAITING", success_rate: "/runs?state=COMPLETED", approvals: "/inbox?tab=team", node_error_rate: "/runs?state=FAILED", dead_letters: "/runs?state=FAILED", open_breakers: "/runs" }[tile.id] ?? "/runs";
+  const to = `${{ approvals: "/inbox", open_breakers: "/ops" }[tile.id as string] ?? "/runs"}${query(tile.query)}`;
   return (
     <Link to={to} className="tile">
       <span className="tile-name">{t.home.tiles[tile.id] ?? tile.id}{tile.alarm && <Badge tone="failed" icon={TriangleAlert}>{t.home.alarm}</Badge>}</span>
@@ -179,12 +183,12 @@ function detailOf(tile: Tile, now: number, { t, f }: Speech): string {
   if (detail === null || typeof detail !== "object" || Array.isArray(detail)) return detail ? String(detail) : "";
   const d = t.home.tileDetail;
   const n = (name: string): number | null => (typeof detail[name] === "number" ? detail[name] : null);
-  const [completed, counted, failed, executed, oldest, waiting] = [n("completed"), n("counted"), n("failed"), n("executed"), n("oldest_at"), n("waiting")];
+  const [completed, counted, failed, executed, oldest, waiting, runs] = [n("completed"), n("counted"), n("failed"), n("executed"), n("oldest_at"), n("waiting"), n("runs")];
   switch (tile.id) {
     case "running": return waiting === null ? "" : d.waiting(f.number(waiting));
     case "success_rate": return completed === null || counted === null ? "" : d.share(f.number(completed), f.number(counted));
     case "approvals": return oldest === null ? "" : d.oldest(f.duration(now - oldest, 1));
-    case "node_error_rate": return failed === null || executed === null ? "" : d.share(f.number(failed), f.number(executed));
+    case "node_error_rate": return failed === null || executed === null ? "" : d.share(f.number(failed), f.number(executed)) + (runs ? ` · ${d.inRuns(f.number(runs))}` : "");
     case "dead_letters": return d.fresh(f.number(tile.series.reduce<number>((sum, count) => sum + (count ?? 0), 0)));
     case "open_breakers": return Array.isArray(detail["names"]) ? detail["names"].slice(0, 2).join(", ") : "";
     default: return "";
@@ -233,7 +237,7 @@ function Slowest({ slowest }: { slowest: Home["slowest"] }): ReactNode {
 }
 
 function ByWork({ home }: { home: Home }): ReactNode {
-  const { t } = useWords();
+  const { t, f } = useWords();
   return (
     <Card className="bywork">
       <div className="card-head"><h2>{t.home.byWork}</h2></div>
@@ -245,8 +249,8 @@ function ByWork({ home }: { home: Home }): ReactNode {
             <li key={counts.language}>
               <Icon size={15} strokeWidth={1.9} className="dim" aria-hidden />
               <Link to={`/runs?language=${counts.language}`} className="grow">{t.language[counts.language] ?? counts.language}</Link>
-              <span>{t.home.running} <b>{counts.running}</b> · {t.home.wait} <b>{counts.waiting}</b></span>
-              <span className="bywork-end">{counts.stuck ? <span className="badge tone-failed">{t.home.stuckN(counts.stuck)}</span> : counts.undoing ? <span className="badge tone-undone">{t.home.undoing(counts.undoing)}</span> : <span className="dim">{t.home.fine}</span>}</span>
+              <span>{t.home.running} <b>{f.number(counts.running)}</b> · {t.home.wait} <b>{f.number(counts.waiting)}</b></span>
+              <span className="bywork-end">{counts.stuck ? <span className="badge tone-failed">{t.home.stuckN(f.number(counts.stuck))}</span> : counts.undoing ? <span className="badge tone-undone">{t.home.undoing(f.number(counts.undoing))}</span> : <span className="dim">{t.home.fine}</span>}</span>
             </li>
           );
         })}

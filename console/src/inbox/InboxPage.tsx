@@ -1,8 +1,9 @@
 /** The inbox: items by due time on the left, one item on the right; one column on a phone. */
 import "./inbox.css";
+import { X } from "lucide-react";
 import { useMemo, type ReactNode } from "react";
 import { useGet, useLast } from "../api/cache";
-import { ApiError } from "../api/client";
+import { ApiError, query } from "../api/client";
 import type { Item, Page } from "../api/types";
 import { DueBadge } from "../home/HomePage";
 import { Button, Empty, Failed, Segment, Skeleton } from "../components";
@@ -28,7 +29,8 @@ export function InboxPage({ run, node }: { run: string | null; node: string | nu
   const { me } = useSession();
   const [tab, setTab] = useParam("tab");
   const mine = useGet<Page<Item>>("/inbox?mine=true&limit=50");
-  const team = useGet<Page<Item>>("/inbox?mine=false&limit=50");
+  const [kind, setKind] = useParam("kind");
+  const team = useGet<Page<Item>>(`/inbox?mine=false&limit=50${kind === "approval" ? "&kind=approval" : ""}`);
   const answer = tab === "team" || tab === "given" ? team : mine;
   const given = useMemo(() => team.data?.items.filter((item) => item.delegations.some((delegation) => delegation.by === me.user)) ?? [], [team.data, me.user]);
   const page = useLast(answer.data);
@@ -40,7 +42,7 @@ export function InboxPage({ run, node }: { run: string | null; node: string | nu
   // A wide screen never shows an empty right half: without a choice the first item is shown.
   const shown = wanted ?? (phone ? null : (flat[0]?.id ?? null));
   const at = flat.findIndex((item) => item.id === shown);
-  const to = (id: string) => `/inbox/${id.split("/").map(encodeURIComponent).join("/")}${tab ? `?tab=${tab}` : ""}`;
+  const to = (id: string) => `/inbox/${id.split("/").map(encodeURIComponent).join("/")}${query({ tab, kind })}`;
   const move = (by: number) => {
     const next = flat[Math.max(0, Math.min(flat.length - 1, at + by))];
     if (next) go(to(next.id), { replace: true });
@@ -57,6 +59,7 @@ export function InboxPage({ run, node }: { run: string | null; node: string | nu
       <div className="inbox-tabs">
         <Segment label={t.inbox.tabs} value={tab === "team" || tab === "given" ? tab : "mine"} onChange={(value) => setTab(value === "mine" ? null : value)} options={[
           { id: "mine", text: `${t.inbox.mine} ${mine.data?.total ?? ""}` }, { id: "team", text: `${t.inbox.team} ${team.data?.total ?? ""}` }, { id: "given", text: `${t.inbox.given} ${team.data ? given.length : ""}` }]} />
+        {tab === "team" && kind === "approval" && <button type="button" className="chip chip-only" aria-label={t.runs.drop(t.inbox.approvalsOnly)} onClick={() => setKind(null)}>{t.inbox.approvalsOnly}<X size={13} aria-hidden /></button>}
       </div>
       <div className="inbox-scroll">
         {!page ? (answer.error ? <Failed error={answer.error} retry={answer.reload} /> : <div className="pad"><Skeleton h={72} n={4} /></div>)

@@ -33,7 +33,7 @@ export function Filters({ search, inputRef, children }: { search: URLSearchParam
   const field = (name: "since" | "until") => (search.get(name) && !Number.isNaN(Date.parse(search.get(name) ?? "")) ? f.field(search.get(name) ?? "") : "");
   return (
     <div className="filters" role="search">
-      <label className="filter-text"><Search size={15} aria-hidden /><span className="sr">{r.filter}</span><input ref={inputRef} value={text} placeholder={r.filter} maxLength={200} onChange={(event) => setText(event.target.value)} onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()} /><kbd className="kbd">/</kbd></label>
+      <label className="filter-text"><Search size={15} aria-hidden /><span className="sr">{r.filter}</span><input ref={inputRef} value={text} placeholder={r.filter} title={r.filterMore} maxLength={200} onChange={(event) => setText(event.target.value)} onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()} /><kbd className="kbd">/</kbd></label>
       <div className="chips" role="group" aria-label={r.status}>
         {STATES.map((state) => <button key={state} type="button" className="chip" aria-pressed={picked.has(state)} onClick={() => toggle(state)}>{stateWord(state)}</button>)}
       </div>
@@ -47,6 +47,7 @@ export function Filters({ search, inputRef, children }: { search: URLSearchParam
         </select>
       </label>
       <Button icon={ListFilter} aria-expanded={open} onClick={() => setOpen(!open)}>{r.moreFilters}</Button>
+      <Only search={search} />
       {hasFilters(search) && <Button look="quiet" icon={X} onClick={() => { setText(""); go("/runs"); }}>{r.clear}</Button>}
       <span className="grow" />
       {children}
@@ -59,6 +60,18 @@ export function Filters({ search, inputRef, children }: { search: URLSearchParam
       )}
     </div>
   );
+}
+
+/** Filters that a link has set, each with a button that takes it away. */
+function Only({ search }: { search: URLSearchParams }): ReactNode {
+  const { t, f } = useWords();
+  const when = (name: string): string | null => { const at = search.get(name); return at && !Number.isNaN(Date.parse(at)) ? f.dayTime(at) : null; };
+  const [ended, failed, node] = [when("ended"), when("node_failed"), search.get("failed_node")];
+  const only: [string, string | null][] = [
+    ["ended", ended && t.runs.only.ended(ended)], ["node_failed", failed && t.runs.only.node_failed(failed)],
+    ["letter", search.get("letter") ? t.runs.only.letter : null], ["failed_node", node && t.runs.only.failed_node(node)],
+  ];
+  return only.map(([name, text]) => text && <button key={name} type="button" className="chip chip-only" aria-label={t.runs.drop(text)} onClick={() => setSearch({ [name]: null })}>{text}<X size={13} aria-hidden /></button>);
 }
 
 interface DeferredFieldProps {

@@ -13,7 +13,7 @@ import { go, useSearch } from "../shell/router";
 import { may, useSession } from "../shell/session";
 import { useWords } from "../words";
 import { errorText } from "../words/errorText";
-import { batchFilter, hasFilters, runsQuery } from "./runsQuery";
+import { batchFilter, hasFilters, isCounted, runsQuery } from "./runsQuery";
 import { BatchBar } from "./Batch";
 import { Brush } from "./Brush";
 import { collect, csvOf, download } from "./csv";
@@ -49,7 +49,7 @@ function List({ search }: { search: URLSearchParams }): ReactNode {
   const { t } = useWords();
   const { me } = useSession();
   const path = `/runs${query(runsQuery(search))}`;
-  const answer = useGet<Page<RunSummary>>(`/runs${query({ ...runsQuery(search), limit: FIRST })}`);
+  const answer = useGet<Page<RunSummary>>(`/runs${query({ ...runsQuery(search), limit: FIRST, total: isCounted(search) || null })}`);
   const first = useLast(answer.data);
   const list = useRows(path, first, answer.data !== undefined);
   const { rows } = list;
@@ -83,7 +83,7 @@ function List({ search }: { search: URLSearchParams }): ReactNode {
       </div>
       {(picked.ids.size > 0 || picked.all) && <BatchBar picked={picked.ids} all={picked.all} onAll={hasFilters(search) ? picked.takeAll : null} rows={rows} onClear={picked.clear}
         target={() => (picked.all ? { filter: batchFilter(search, Date.now()) } : { ids: [...picked.ids] })} />}
-      <Foot list={list} steer={steer} path={path} />
+      <Foot list={list} total={answer.data?.total ?? null} steer={steer} path={path} />
     </div>
   );
 }
@@ -95,11 +95,12 @@ function None({ search, list }: { search: URLSearchParams; list: Rows }): ReactN
   return <Empty title={t.runs.empty} text={t.runs.emptyDo}><code>penstock run start wf_defect_alert_v2 --input '{`{"line_id": "L01"}`}'</code></Empty>;
 }
 
-function Foot({ list, steer, path }: { list: Rows; steer: boolean; path: string }): ReactNode {
+function Foot({ list, total, steer, path }: { list: Rows; total: number | null; steer: boolean; path: string }): ReactNode {
   const { t, f } = useWords();
   return (
     <footer className="runs-foot">
       <span className="dim">{t.runs.count(f.number(list.rows.length))}</span>
+      {total !== null && <b className="runs-total">{t.runs.total(f.number(total))}</b>}
       {list.next && <Button onClick={list.more} disabled={list.loading}>{t.common.loadMore}</Button>}
       {!list.next && list.rows.length > 0 && <span className="dim3">{t.runs.end}</span>}
       {list.error !== null && <span className="bad" role="alert">{errorText(list.error, t)}</span>}

@@ -2,7 +2,7 @@
 import type { BatchFilter } from "../api/types";
 
 /** The filters that live in the address. `last` is a span of time that ends now; `since` and `until` are moments. */
-export const FILTERS = ["q", "state", "status", "name", "version", "language", "node", "code", "var", "parent", "last", "since", "until"] as const;
+export const FILTERS = ["q", "state", "status", "name", "version", "language", "node", "code", "var", "parent", "last", "since", "until", "failed_node", "ended", "node_failed", "letter"] as const;
 export const STATES = ["RUNNING", "WAITING", "FAILED", "COMPLETED", "CANCELLED"] as const;
 export const SORTS = { newest: "", oldest: "started_at", changed: "-updated_at", unchanged: "updated_at", urgent: "-priority", calm: "priority" } as const;
 const LAST: Record<string, number> = { h1: 3_600_000, h24: 86_400_000, d7: 7 * 86_400_000 };
@@ -26,11 +26,15 @@ const variable = (text: string): string => (text.includes(":") ? text : text.rep
 
 /** The same as the filter of a batch; runs that begin after `now` do not belong to it. */
 export function batchFilter(search: URLSearchParams, now: number): BatchFilter {
-  const { state, status, version, sort: _, q, ...rest } = runsQuery(search);
+  const { state, status, version, sort: _, q, letter, ...rest } = runsQuery(search);
   return {
-    ...rest, q: q ?? "", state: [state, status].join(",").split(",").filter(Boolean),
+    ...rest, q: q ?? "", letter: letter === "true", state: [state, status].join(",").split(",").filter(Boolean),
     version: version ? Number(version) : null, until: rest.until ?? new Date(now).toISOString(),
   };
 }
 
 export const hasFilters = (search: URLSearchParams): boolean => FILTERS.some((name) => search.get(name));
+
+/** Does the server count what fits? What only looking into each run tells, or a search by text, it does not count. */
+export const isCounted = (search: URLSearchParams): boolean =>
+  ["state", "name", "ended", "node_failed", "letter", "failed_node", "since", "last"].some((name) => search.get(name)) && !["q", "node", "var"].some((name) => search.get(name));

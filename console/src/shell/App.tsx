@@ -18,6 +18,7 @@ import { BottomBar, Sidebar } from "./Sidebar";
 import { Topbar } from "./Topbar";
 
 const RunPage = lazy(() => import("../run/RunPage"));
+const OpsPage = lazy(() => import("../ops/OpsPage"));
 const DefinitionsPage = lazy(() => import("../definitions/DefinitionsPage"));
 const DefinitionPage = lazy(() => import("../definitions/DefinitionPage"));
 
@@ -70,6 +71,7 @@ function screenOf(parts: string[] | null): ReactNode {
   if (room === "inbox") return <InboxPage run={id ?? null} node={node ?? null} />;
   if (room === "runs" && id === undefined) return <RunsPage />;
   if (room === "runs" && id !== undefined) return <RunPage key={id} id={id} />;
+  if (room === "ops" && id === undefined) return <OpsPage />;
   if (room === "definitions" && id === undefined) return <DefinitionsPage />;
   if (room === "definitions" && id !== undefined && (node === undefined || (node === "versions" && /^\d+$/.test(number ?? "")))) return <DefinitionPage key={id} name={id} version={number ? Number(number) : null} />;
   return <Nowhere />;

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import type { Home, Item, Page } from "../api/types";
 import { Face } from "../components";
+import { stuckCount } from "../home/stuckCount";
 import { people } from "../words/why";
 import { useWords } from "../words";
 import { Mark } from "./Mark";
@@ -15,20 +16,22 @@ interface Place {
   to: string;
   text: string;
   icon: LucideIcon;
-  count?: number;
-  asks?: boolean;
+  /** Only what asks for somebody is counted. */
+  count?: string;
+  /** What it counts, where the place's own name does not say it. */
+  means?: string;
 }
 
 function usePlaces(): Place[] {
-  const { t } = useWords();
+  const { t, f } = useWords();
   const { data: inbox } = useGet<Page<Item>>("/inbox?mine=true&limit=50");
   const { data: home } = useGet<Home>("/home?scope=mine");
   const waiting = inbox?.total ?? inbox?.items.length;
-  const alive = home ? home.headline.flowing + home.headline.stuck : undefined;
+  const stuck = home && home.headline.stuck > 0 ? stuckCount(home.headline, f) : undefined;
   return [
     { to: "/", text: t.nav.home, icon: House },
-    { to: "/inbox", text: t.nav.inbox, icon: Inbox, count: waiting, asks: true },
-    { to: "/runs", text: t.nav.runs, icon: Waypoints, count: alive },
+    { to: "/inbox", text: t.nav.inbox, icon: Inbox, count: waiting ? f.number(waiting) : undefined },
+    { to: "/runs", text: t.nav.runs, icon: Waypoints, count: stuck, means: stuck && t.nav.stuckN(stuck) },
     { to: "/definitions", text: t.nav.definitions, icon: FileBraces },
   ];
 }
@@ -48,12 +51,12 @@ export function Sidebar({ rail }: { rail: boolean }): ReactNode {
         {!rail && <span>Penstock</span>}
       </Link>
       <ul>
-        {places.map(({ to, text, icon: Icon, count, asks }) => (
+        {places.map(({ to, text, icon: Icon, count, means }) => (
           <li key={to}>
             <Link to={to} className="side-item" aria-current={here(path, to) ? "page" : undefined} title={rail ? text : undefined}>
               <Icon size={16} strokeWidth={1.9} aria-hidden />
               <span className={rail ? "sr" : "grow"}>{text}</span>
-              {!!count && (asks || !rail) && <span className={asks ? "side-asks" : "side-count"}>{count}</span>}
+              {count && <span className={means ? "side-asks side-stuck" : "side-asks"} aria-label={means} role={means ? "img" : undefined} title={means}>{count}</span>}
             </Link>
           </li>
         ))}
@@ -77,9 +80,9 @@ export function BottomBar(): ReactNode {
   const [menu, setMenu] = useState<Element | null>(null);
   return (
     <nav className="bottom" aria-label={t.nav.main}>
-      {places.slice(0, 3).map(({ to, text, icon: Icon, count, asks }) => (
+      {places.slice(0, 3).map(({ to, text, icon: Icon, count, means }) => (
         <Link key={to} to={to} aria-current={here(path, to) ? "page" : undefined}>
-          <span className="bottom-icon"><Icon size={20} strokeWidth={1.9} aria-hidden />{asks && !!count && <span className="side-asks">{count}</span>}</span>
+          <span className="bottom-icon"><Icon size={20} strokeWidth={1.9} aria-hidden />{count && <span className={means ? "side-asks side-stuck" : "side-asks"} aria-label={means} role={means ? "img" : undefined}>{count}</span>}</span>
           {text}
         </Link>
       ))}

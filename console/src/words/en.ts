@@ -2,8 +2,9 @@
 import type { Dictionary } from "./ko";
 import { b, failed, held } from "./rich";
 
-const runs = (n: string) => `${n} ${n === "1" ? "run" : "runs"}`;
-const s = (n: number, one: string, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+const many = (n: string, one: string) => `${n} ${n === "1" ? one : `${one}s`}`;
+const runs = (n: string) => many(n, "run");
+const s = (n: number, one: string, others = `${one}s`) => `${n} ${n === 1 ? one : others}`;
 
 export const en: Dictionary = {
   tongue: "English",
@@ -12,7 +13,7 @@ export const en: Dictionary = {
     find: "Find anything", live: "Live", stale: "Checking connection", offline: "Offline", past: "Past",
     locale: "한국어로 보기", dark: "Dark theme", light: "Light theme", user: "User", switchUser: "See it as another user (dev)",
     signOut: "Sign out", keys: "Keyboard", keysOff: "Switch off single-letter keys", keysOn: "Switch on single-letter keys", close: "Close", back: "Back",
-    breadcrumb: "You are here",
+    breadcrumb: "You are here", ops: "Limits and breakers", stuckN: (n) => `${many(n, "run")} stuck`,
   },
   common: {
     retry: "Try again", cancel: "Never mind", copy: "Copy", copied: "Copied", all: "All", open: "Open", save: "Save", send: "Send",
@@ -41,13 +42,14 @@ export const en: Dictionary = {
   },
   trigger: { schedule: "schedule", event: "event", manual: "started by hand", api: "API", webhook: "webhook", parent: "parent run", call: "parent run", process: "started by a person" },
   home: {
-    headlineBoth: (stuck, waiting) => `${failed(`${s(stuck, "run")} ${stuck === 1 ? "is" : "are"} stuck`)} and ${held(s(waiting, "decision"))} ${waiting === 1 ? "waits" : "wait"} for you`,
-    headlineStuck: (stuck) => failed(`${s(stuck, "run")} ${stuck === 1 ? "is" : "are"} stuck`),
-    headlineWaiting: (waiting) => `Nothing is stuck, and ${held(s(waiting, "decision"))} ${waiting === 1 ? "waits" : "wait"} for you`,
+    headlineBoth: (stuck, waiting) => `${failed(`${many(stuck, "run")} ${stuck === "1" ? "is" : "are"} stuck`)} and ${held(many(waiting, "decision"))} ${waiting === "1" ? "waits" : "wait"} for you`,
+    headlineStuck: (stuck) => failed(`${many(stuck, "run")} ${stuck === "1" ? "is" : "are"} stuck`),
+    headlineWaiting: (waiting) => `Nothing is stuck, and ${held(many(waiting, "decision"))} ${waiting === "1" ? "waits" : "wait"} for you`,
     headlineQuiet: "Nothing is stuck",
+    causes: (n) => (n === "1" ? "All have one cause." : `They have ${n} causes.`), sameCause: (n) => `See all ${n} of this cause`,
     sub: (flowing, ended, done) =>
-      ended ? `The other ${s(flowing, "run")} ${flowing === 1 ? "is" : "are"} flowing. In the last 24 hours, ${done} of ${s(ended, "run")} reached the end.`
-        : flowing ? `${s(flowing, "run")} ${flowing === 1 ? "is" : "are"} flowing. None ended in the last 24 hours.` : "No run is flowing right now.",
+      ended !== "0" ? `The other ${many(flowing, "run")} ${flowing === "1" ? "is" : "are"} flowing. In the last 24 hours, ${done} of ${many(ended, "run")} reached the end.`
+        : flowing !== "0" ? `${many(flowing, "run")} ${flowing === "1" ? "is" : "are"} flowing. None ended in the last 24 hours.` : "No run is flowing right now.",
     mine: "Mine", site: "Whole site", scope: "Scope",
     stuck: "Stuck runs", seeAll: "See all", waiting: "Waiting for you", openInbox: "Open inbox",
     stuckNone: "Nothing is stuck. Runs that failed or are about to miss a deadline come here.",
@@ -56,7 +58,7 @@ export const en: Dictionary = {
     tiles: {
       running: "Running", success_rate: "Success, 24 h", approvals: "Approvals pending", node_error_rate: "Node errors", dead_letters: "Dead letters", open_breakers: "Open breakers",
     },
-    tileDetail: { waiting: (n) => `${n} waiting`, share: (n, of) => `${n} of ${of}`, oldest: (d) => `oldest ${d}`, fresh: (n) => `${n} new in 24 h` },
+    tileDetail: { waiting: (n) => `${n} waiting`, share: (n, of) => `${n} of ${of}`, oldest: (d) => `oldest ${d}`, fresh: (n) => `${n} new in 24 h`, inRuns: (n) => `in ${many(n, "run")}` },
     worker: (name) => `worker ${name}`, driving: "working", noWorker: "No worker", queue: (name) => `${name} queue`,
     queued: (n, working) => `${n} queued${working ? ` · ${working} at work` : ""}`,
     limit: (n) => `limit ${n}`, limitOver: (n) => `must stay above ${n}`, alarm: "Alarm", noData: "nothing yet",
@@ -65,7 +67,8 @@ export const en: Dictionary = {
     nextUp: (when, what) => `Next is ${what}, ${when}.`, soon: "Starting soon", noSchedules: "Nothing is scheduled", tomorrow: "tomorrow", hoursTable: "Runs per hour as a table", hour: "Hour", noRuns: "No runs yet",
   },
   runs: {
-    title: "Runs", filter: "Find by name, key, id", status: "Status", definition: "Definition", version: "Version", node: "Resting at node", code: "Error code",
+    title: "Runs", filter: "Find by name, key, id", filterMore: "By name, key, id, error, person, or variable=value", total: (n) => `${n} in all`, drop: (what) => `Clear the filter: ${what}`,
+    only: { ended: (at) => `ended after ${at}`, node_failed: (at) => `a node failed after ${at}`, letter: "in the dead letters", failed_node: (node) => `failed at ${node}` }, status: "Status", definition: "Definition", version: "Version", node: "Resting at node", code: "Error code",
     variable: "Variable = value", time: "Started", language: "Work", any: "Any", clear: "Clear filters", moreFilters: "More filters",
     columns: { status: "Status", name: "Name · key", why: "Why or result", node: "Node", started: "Started", active: "Active", version: "Version" },
     empty: "No runs yet", emptyDo: "Start a document and it shows here.", emptyFilter: "No run matches", emptyFilterDo: "Loosen the filters or clear them.",
@@ -166,6 +169,7 @@ export const en: Dictionary = {
     andMore: (n) => `+${n}`,
   },
   inbox: {
+    approvalsOnly: "Approvals only",
     title: "Inbox", mine: "Mine", team: "Team", given: "Delegated", givenEmpty: "You have delegated nothing", tabs: "Which work", overdue: "Overdue", today: "Due today", later: "Later", noDue: "No due time", ago: (d) => `${d} ago`,
     left: (d) => `${d} left`, overdueBy: (d) => `${d} over`, todayAt: (t) => `Today ${t}`, tomorrowAt: (t) => `Tomorrow ${t}`,
     nOf: (n, of) => `${n} of ${of}`, empty: "Nothing waits for you", emptyDo: "Approvals and reviews come here.", teamEmpty: "Nothing waits for the team",
@@ -226,6 +230,10 @@ export const en: Dictionary = {
     kinds: { string: "text", number: "number", integer: "whole number", boolean: "yes or no", array: "several", object: "group", date: "date", "date-time": "date and time", time: "time", email: "e-mail", uri: "address", any: "anything" },
     into: "Ways in", intoNone: "No way leads here. It begins here.", out: "Ways out", outNone: "No way leads on. It ends here.", otherwise: "otherwise", hanging: "Events at it", hangsAt: "Hangs at", then: "When it comes", stops: "the work stops", goesOn: "the work goes on", trigger: "Waits for", named: "Name", time: "When",
     triggers: { timer: "a time", message: "a message", signal: "a signal", error: "an error", escalation: "an escalation", compensation: "an undo", terminate: "the end of everything" },
+  },
+  ops: {
+    breakers: "Open breakers", breakersNone: "No breaker is open. One opens when calls of the same node fail again and again, and shows here.", breaker: "Definition and node", failures: "Failed of the last calls", opened: "Opened",
+    breakerState: { open: "open", half_open: "being tried", closed: "closed" },
   },
   keys: {
     title: "Keyboard", go: "Go", list: "Lists", decide: "Decide", play: "Time travel", other: "Other",

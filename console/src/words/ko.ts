@@ -9,7 +9,7 @@ export const ko = {
     find: "실행, 정의, 명령 찾기", live: "실시간", stale: "연결 확인 중", offline: "오프라인", past: "과거",
     locale: "English로 보기", dark: "어둡게 보기", light: "밝게 보기", user: "사용자", switchUser: "다른 사용자로 보기 (개발)",
     signOut: "로그아웃", keys: "단축키", keysOff: "한 글자 단축키 끄기", keysOn: "한 글자 단축키 켜기", close: "닫기", back: "뒤로",
-    breadcrumb: "위치",
+    breadcrumb: "위치", ops: "한도와 차단기", stuckN: (n: string) => `막힌 실행 ${n}건`,
   },
   common: {
     retry: "다시 시도", cancel: "그만두기", copy: "복사", copied: "복사했어요", all: "모두", open: "열기", save: "저장", send: "보내기",
@@ -38,13 +38,14 @@ export const ko = {
   } as Record<string, string>,
   trigger: { schedule: "예약", event: "이벤트", manual: "직접 시작", api: "API", webhook: "웹훅", parent: "상위 실행", call: "상위 실행", process: "직접 시작" } as Record<string, string>,
   home: {
-    headlineBoth: (stuck: number, waiting: number) => `지금 ${failed(`${stuck}건이 막혀`)} 있고, ${held(`${waiting}건이 내 결정`)}을 기다려요`,
-    headlineStuck: (stuck: number) => `지금 ${failed(`${stuck}건이 막혀`)} 있어요`,
-    headlineWaiting: (waiting: number) => `막힌 일은 없고, ${held(`${waiting}건이 내 결정`)}을 기다려요`,
+    headlineBoth: (stuck: string, waiting: string) => `지금 ${failed(`${stuck}건이 막혀`)} 있고, ${held(`${waiting}건이 내 결정`)}을 기다려요`,
+    headlineStuck: (stuck: string) => `지금 ${failed(`${stuck}건이 막혀`)} 있어요`,
+    headlineWaiting: (waiting: string) => `막힌 일은 없고, ${held(`${waiting}건이 내 결정`)}을 기다려요`,
     headlineQuiet: "막힌 일이 없어요",
-    sub: (flowing: number, ended: number, done: number) =>
-      ended ? `나머지 ${flowing}건은 흐르고 있어요. 마지막 24시간 동안 ${ended}건 가운데 ${done}건이 끝까지 갔어요.`
-        : flowing ? `${flowing}건이 흐르고 있어요. 마지막 24시간 동안 끝난 실행은 없어요.` : "지금 흐르는 실행이 없어요.",
+    causes: (n: string) => `원인은 ${n}가지예요.`, sameCause: (n: string) => `같은 원인 ${n}건 보기`,
+    sub: (flowing: string, ended: string, done: string) =>
+      ended !== "0" ? `나머지 ${flowing}건은 흐르고 있어요. 마지막 24시간 동안 ${ended}건 가운데 ${done}건이 끝까지 갔어요.`
+        : flowing !== "0" ? `${flowing}건이 흐르고 있어요. 마지막 24시간 동안 끝난 실행은 없어요.` : "지금 흐르는 실행이 없어요.",
     mine: "내 일", site: "공장 전체", scope: "범위",
     stuck: "막힌 실행", seeAll: "모두 보기", waiting: "나를 기다리는 일", openInbox: "할 일 열기",
     stuckNone: "막힌 일이 없어요. 실패했거나 기한이 다 된 실행이 여기에 나와요.",
@@ -54,17 +55,18 @@ export const ko = {
       running: "실행 중", success_rate: "성공률 24시간", approvals: "승인 대기", node_error_rate: "노드 오류율", dead_letters: "실패 보관함", open_breakers: "열린 차단기",
     },
     tileDetail: {
-      waiting: (n: string) => `대기 ${n}건`, share: (n: string, of: string) => `${of}건 중 ${n}건`, oldest: (d: string) => `가장 오래된 것 ${d}`, fresh: (n: string) => `24시간 동안 ${n}건 추가`,
+      waiting: (n: string) => `대기 ${n}건`, share: (n: string, of: string) => `${of}건 중 ${n}건`, oldest: (d: string) => `가장 오래된 것 ${d}`, fresh: (n: string) => `24시간 동안 ${n}건 추가`, inRuns: (n: string) => `실행 ${n}건에서`,
     },
     worker: (name: string) => `일꾼 ${name}`, driving: "일하는 중", noWorker: "일꾼이 없어요", queue: (name: string) => `${name} 대기열`,
     queued: (n: number, working: number) => `대기 ${n}건${working ? ` · 처리 중 ${working}` : ""}`,
     limit: (n: string) => `기준 ${n}`, limitOver: (n: string) => `기준 ${n} 이상`, alarm: "경보", noData: "아직 없어요",
     workers: "일꾼과 대기열", hours: "시간별 실행", done: "완료", held: "대기", failedWord: "실패", slowest: "느린 노드",
-    byWork: "업무별", running: "실행", wait: "대기", stuckN: (n: number) => `${n} 막힘`, undoing: (n: number) => `보상 ${n}건 진행`, fine: "정상",
+    byWork: "업무별", running: "실행", wait: "대기", stuckN: (n: string) => `${n} 막힘`, undoing: (n: string) => `보상 ${n}건 진행`, fine: "정상",
     nextUp: (when: string, what: string) => `다음 예약: ${when} ${what}`, soon: "곧 시작해요", noSchedules: "예약된 시작이 없어요", tomorrow: "내일", hoursTable: "시간별 실행 표", hour: "시각", noRuns: "아직 실행이 없어요",
   },
   runs: {
-    title: "실행", filter: "이름, 키, 번호로 찾기", status: "상태", definition: "정의", version: "버전", node: "멈춘 노드", code: "오류 코드",
+    title: "실행", filter: "이름, 키, 번호로 찾기", filterMore: "이름, 키, 번호, 오류, 사람, 변수=값으로 찾을 수 있어요", total: (n: string) => `모두 ${n}건`, drop: (what: string) => `${what} 거르기 지우기`,
+    only: { ended: (at: string) => `${at} 뒤에 끝난 것`, node_failed: (at: string) => `${at} 뒤에 단계가 실패한 것`, letter: "실패 보관함에 있는 것", failed_node: (node: string) => `${node}에서 실패한 것` }, status: "상태", definition: "정의", version: "버전", node: "멈춘 노드", code: "오류 코드",
     variable: "변수 = 값", time: "시작 시각", language: "업무", any: "모두", clear: "거르기 지우기", moreFilters: "조건 더하기",
     columns: { status: "상태", name: "이름 · 키", why: "이유 또는 결과", node: "노드", started: "시작", active: "일한 시간", version: "버전" },
     empty: "아직 실행이 없어요", emptyDo: "문서를 시작하면 여기에 나와요.", emptyFilter: "조건에 맞는 실행이 없어요", emptyFilterDo: "조건을 줄이거나 지워 보세요.",
@@ -168,6 +170,7 @@ export const ko = {
     andMore: (n: number) => `+${n}`,
   },
   inbox: {
+    approvalsOnly: "승인만",
     title: "할 일", mine: "내 일", team: "우리 팀", given: "맡긴 일", givenEmpty: "맡긴 일이 없어요", tabs: "어떤 일", overdue: "기한 지남", today: "오늘 마감", later: "나중", noDue: "기한 없음", ago: (d: string) => `${d} 전`,
     left: (d: string) => `${d} 남음`, overdueBy: (d: string) => `${d} 지남`, todayAt: (t: string) => `오늘 ${t}`, tomorrowAt: (t: string) => `내일 ${t}`,
     nOf: (n: number, of: number) => `${of}명 중 ${n}명`, empty: "기다리는 일이 없어요", emptyDo: "승인이나 검토 요청이 오면 여기에 나와요.", teamEmpty: "팀에 남은 일이 없어요",
@@ -228,6 +231,10 @@ export const ko = {
     kinds: { string: "글", number: "수", integer: "정수", boolean: "예/아니요", array: "여러 개", object: "묶음", date: "날짜", "date-time": "날짜와 시각", time: "시각", email: "메일", uri: "주소", any: "무엇이든" } as Record<string, string>,
     into: "들어오는 길", intoNone: "들어오는 길이 없어요. 여기서 시작해요.", out: "나가는 길", outNone: "나가는 길이 없어요. 여기서 끝나요.", otherwise: "그 밖에는", hanging: "붙어 있는 이벤트", hangsAt: "붙어 있는 곳", then: "일어나면", stops: "하던 일을 멈춰요", goesOn: "하던 일은 그대로 해요", trigger: "무엇을 기다리나요", named: "이름", time: "언제",
     triggers: { timer: "시간", message: "메시지", signal: "신호", error: "오류", escalation: "상위 보고", compensation: "되돌리기", terminate: "모두 끝내기" } as Record<string, string>,
+  },
+  ops: {
+    breakers: "열린 차단기", breakersNone: "열린 차단기가 없어요. 같은 곳을 부르는 일이 거듭 실패하면 차단기가 열리고 여기에 나와요.", breaker: "정의와 노드", failures: "마지막 호출 가운데 실패", opened: "열린 때",
+    breakerState: { open: "열림", half_open: "시험 중", closed: "닫힘" } as Record<string, string>,
   },
   keys: {
     title: "단축키", go: "이동", list: "목록", decide: "결정", play: "시간 여행", other: "그 밖",

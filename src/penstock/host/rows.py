@@ -11,7 +11,7 @@ from penstock.host.runtimes import Runtimes
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED, PENDING, WAITING, State, encode_state
-from penstock.store.projection import WATCHED, firing_row, project, sweep_waits
+from penstock.store.projection import WATCHED, firing_row, project, project_cause, sweep_waits
 from penstock.store.run_store import Batch
 
 CHECKPOINT_EVERY = 50
@@ -57,6 +57,8 @@ class Rows:
                 if live.wait_names:
                     sweep_waits(batch, no, st.waits, live.wait_names)
                 break
+        if status != was and (status > COMPLETED or was > COMPLETED):
+            project_cause(batch, (no, live.tenant, live.net_no), st, now)
         wake = run.wake_at() if run.due and not st.paused else None
         live.unsaved_bytes += len(body)
         if not live.in_store:

@@ -9,10 +9,12 @@ import msgspec
 
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
-from penstock.kernel.state import Firing, State, new_state
+from penstock.kernel.state import COMPLETED, Firing, State, new_state
 from penstock.store.run_store import Batch, JournalRow, RunRow
 
 _pack = msgspec.msgpack.Encoder().encode
+#: as much of a message as people search by
+LONGEST_CAUSE = 300
 WATCHED = frozenset({F.WORK_OPENED, F.WORK_MOVED, F.WAIT_OPENED, F.WAIT_GONE, F.INCIDENT, F.SWEPT})
 
 
@@ -74,6 +76,18 @@ def sweep_waits(batch: Batch, run: int, open_waits: Iterable[int], names: dict[i
         _unwait(batch, run, wait, names)
 
 
+def project_cause(batch: Batch, row: tuple[int, str, int], st: State, at: int) -> None:
+    """After a turn in which a run (its number, tenant and net) has ended badly, or goes on again after such an end."""
+    run, tenant, net = row
+    if st.status < COMPLETED:
+        batch.cause = [cause for cause in batch.cause if cause[0] != run]
+        batch.cause_gone.append((run,))
+    elif st.status != COMPLETED and st.failure is not None:
+        failure = st.failure
+        said = failure.message[:LONGEST_CAUSE]
+        batch.cause.append((run, tenant, st.status, at, net, failure.node or "", failure.code, said))
+
+
 # ---- all of it -------------------------------------------------------------------------------------------------------
 
 
@@ -89,7 +103,7 @@ def rows_of(
     projector: Projector | None = None
     net = ""
     for turn in journal:
-        st.at = turn.at
+        st.at, was = turn.at, st.status
         facts: list[Any] = decode(turn.body)
         for f in facts:
             if f[0] == F.SETTLED:
@@ -107,4 +121,6 @@ def rows_of(
             projector.turn(facts, turn.seq_from, turn.at, batch)
         if any(f[0] == F.SWEPT for f in facts):
             sweep_waits(batch, row.no, st.waits, names)
+        if st.status != was and (st.status > COMPLETED or was > COMPLETED):
+            project_cause(batch, (row.no, row.tenant, row.net), st, turn.at)
     return st

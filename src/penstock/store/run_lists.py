@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from penstock.kernel.state import STATUS
+from penstock.kernel.state import FAILURE, STATUS
 from penstock.store.run_store import RUN, RunRow
 from penstock.store.sql import HOUR_MS, Sql, is_in, marks
 from penstock.store.work_items import OPEN_ITEM_SQL
@@ -17,9 +17,14 @@ from penstock.store.work_items import OPEN_ITEM_SQL
 Rank = Literal["updated_at", "priority"]
 
 
+_ENDED = 5  # statuses from here on are ends; «< 5» is what the partial indexes ask for
+
+
 class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     """`below` and `floor` bound the run numbers that are looked at: numbers grow with the time of creation. `text` is
-    the beginning of an id, a part of a key, or the name of one of `text_nets`."""
+    the beginning of an id, a part of a key, of what it failed with or of who has to do with it, or the name of one of
+    `text_nets` or people `text_people`. `ended` is from when on it ended, `node_failed` from when on a node of it
+    failed; `letter`: it has left a dead letter; `code` and `cause_node` are what it ended badly with, and where."""
 
     tenant: str
     below: int
@@ -31,11 +36,21 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None = None
     text: str = ""
     text_nets: tuple[int, ...] = ()
+    text_people: tuple[str, ...] = ()
+    ended: int | None = None
+    node_failed: int | None = None
+    letter: bool = False
+    code: str | None = None
+    cause_node: str | None = None
 
     @property
     def by_index(self) -> bool:
-        """An index leads to the runs that are meant: called ones, or open ones."""
-        return self.parent is not None or (self.status is not None and all(status < 5 for status in self.status))
+        """An index leads to the runs that are meant: called ones, open ones, or those that have left a letter."""
+        return self.parent is not None or self.letter or self.open_only
+
+    @property
+    def open_only(self) -> bool:
+        return self.status is not None and all(status < _ENDED for status in self.status)
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +59,18 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     by: Rank
     falling: bool = False
     after: tuple[int, int] | None = None
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Runs that failed for one reason: how many, since when, until when, and the last of them."""
+
+    net: int
+    node: str
+    code: str
+    count: int
+    first_at: int
+    last_at: int
+    last_run: int
 
 
 class Gauges(msgspec.Struct, frozen=True):
@@ -97,6 +124,19 @@ class RunListStore(Protocol):
         """Runs that ended so after `since`, the last one first."""
         ...
 
+    def count_runs(self, wanted: RunFilter) -> int:
+        """How many `find_runs` would find. Costs those."""
+        ...
+
+    def causes(self, tenant: str, status: int, since: int) -> list[Cause]:
+        """Why runs ended so after `since`, but for those whose dead letter was replayed. Costs those runs, of which
+        only the index is read."""
+        ...
+
+    def count_causes(self, tenant: str, status: int, since: int) -> int:
+        """How many runs that ended so after `since` have a cause, replayed or not."""
+        ...
+
     def open_runs(self, tenant: str, limit: int, *, soonest: bool) -> list[int]:
         """Runs that have not ended: whose timer rings soonest, or which were touched longest ago."""
         ...
@@ -108,6 +148,10 @@ class RunListStore(Protocol):
     def firings_since(self, tenant: str, floor: int, since: int, limit: int) -> list[tuple[int, ...]]:
         """Firings of runs from number `floor` on that settled after `since`, those of the newest runs first: net, node,
         status, attempts, started, ended."""
+        ...
+
+    def count_failed_in(self, tenant: str, floor: int, since: int) -> int:
+        """Runs from number `floor` on of which a firing failed after `since`. Costs the firings of those from there."""
         ...
 
     def incident_runs(self, tenant: str, code: str, limit: int) -> list[int]:
@@ -124,7 +168,6 @@ class RunListStore(Protocol):
 
 
 _FILTERED = "no,id,tenant,net,key,status,priority,created_at,updated_at,parent"  # what a filter or a ranking looks at
-_ENDED = 5  # statuses from here on are ends; «< 5» is what the partial indexes ask for
 #: Counts by what an index begins with: from one group to the next by one look-up, and each group is counted inside the
 #: index. To group what was read would read, and sort, every row.
 _OPEN = "FROM run WHERE tenant=? AND status<5"
@@ -177,10 +220,22 @@ class SqlRunLists(Sql):
         return at
 
     def find_runs(self, wanted: RunFilter, limit: int, *, oldest: bool = False) -> list[RunRow]:
-        where, values = _where(wanted)
+        where, values = self._where(wanted)
         order = "ASC" if oldest else "DESC"
         sql = f"SELECT {RUN} FROM run WHERE {where} ORDER BY no {order} LIMIT ?"
         return [RunRow(*row) for row in self._rows(sql, (*values, limit))]
+
+    def count_runs(self, wanted: RunFilter) -> int:
+        where, values = self._where(wanted)
+        return int(self._one(f"SELECT count(*) FROM run WHERE {where}", values))
+
+    def causes(self, tenant: str, status: int, since: int) -> list[Cause]:
+        replayed = "SELECT r.no FROM letter l JOIN run r ON r.id=l.run WHERE l.tenant=? AND l.at>=? AND l.replays>0"
+        sql = (
+            "SELECT net, node, code, count(*), min(at), max(at), max(run) FROM cause WHERE tenant=? AND status=?"
+            f" AND at>=? AND run NOT IN ({replayed}) GROUP BY net, node, code"
+        )
+        return [Cause(*row) for row in self._rows(sql, (tenant, status, since, tenant, since))]
 
     def ranked_runs(
         self, wanted: RunFilter, ranking: Ranking, limit: int, window: int
@@ -188,13 +243,13 @@ class SqlRunLists(Sql):
         by, order, by_index = ranking.by, "DESC" if ranking.falling else "ASC", wanted.by_index
         rank = f"{by}+0" if by_index else by  # what is computed has no index: what is meant is found by its own
         after = "" if ranking.after is None else f"({rank},no){'<' if ranking.falling else '>'}(?,?)"
-        values, (where, wants) = ranking.after or (), _where(wanted)
+        values, (where, wants) = ranking.after or (), self._where(wanted)
         ends = f"ORDER BY {rank} {order}, no {order}"
         behind = f"FROM run{f' WHERE {after}' if after else ''} {ends}"
         if by_index:
             meant, given = f"run WHERE {where}{f' AND {after}' if after else ''}", (*wants, *values, limit)
         else:
-            meant = f"(SELECT {_FILTERED} {behind} LIMIT ?) AS near WHERE {where}"
+            meant = f"(SELECT {_FILTERED} {behind} LIMIT ?) AS run WHERE {where}"
             given = (*values, window, *wants, limit)
         rows = self._by_number(by, self._rows(f"SELECT no, {by} FROM {meant} {ends} LIMIT ?", given))
         if len(rows) == limit:
@@ -225,6 +280,11 @@ class SqlRunLists(Sql):
     def ended_counts(self, tenant: str, since: int) -> list[tuple[int, int, int]]:
         return self._rows(_ENDED_COUNTS, (tenant, since, tenant, tenant, since))
 
+    def count_causes(self, tenant: str, status: int, since: int) -> int:
+        return int(
+            self._one("SELECT count(*) FROM cause WHERE tenant=? AND status=? AND at>=?", (tenant, status, since))
+        )
+
     def ended_runs(self, tenant: str, status: int, since: int, limit: int) -> list[RunRow]:
         sql = (
             f"SELECT {RUN} FROM run WHERE tenant=? AND status=? AND status>=5 AND updated_at>=?"
@@ -250,6 +310,13 @@ class SqlRunLists(Sql):
             " WHERE f.run>=? AND f.ended_at>=? AND r.tenant=? ORDER BY f.run DESC LIMIT ?"
         )
         return self._rows(sql, (floor, since, tenant, limit))
+
+    def count_failed_in(self, tenant: str, floor: int, since: int) -> int:
+        sql = (
+            f"SELECT count(DISTINCT f.run) FROM firing f JOIN run r ON r.no=f.run WHERE f.run>=? AND f.status={FAILURE}"
+            " AND f.ended_at>=? AND r.tenant=?"
+        )
+        return int(self._one(sql, (floor, since, tenant)))
 
     def incident_runs(self, tenant: str, code: str, limit: int) -> list[int]:
         sql = (
@@ -280,23 +347,47 @@ class SqlRunLists(Sql):
         known = {row[0]: RunRow(*row) for row in rows}
         return [replace(known[no], **{by: value}) for no, value in ranked if no in known]
 
+    def _where(self, wanted: RunFilter) -> tuple[str, list[Any]]:
+        where, values = ["tenant=?", "no<?", "no>=?"], list[Any]([wanted.tenant, wanted.below, wanted.floor])
+        for column, ones in (("status", wanted.status), ("net", wanted.nets)):
+            if ones is not None:
+                where.append(is_in(column, ones))
+                values += ones
+        if wanted.open_only:
+            where.append("status<5")
+        elif wanted.ended is not None:
+            where.append("status>=5")
+        for condition, value in (
+            ("created_at>=?", wanted.since), ("created_at<?", wanted.until), ("parent=?", wanted.parent),
+            ("updated_at>=?", wanted.ended),
+            (f"EXISTS(SELECT 1 FROM firing f WHERE f.run=run.no AND f.status={FAILURE} AND f.ended_at>=?)",
+             wanted.node_failed),
+        ):  # fmt: skip
+            if value is not None:
+                where.append(condition)
+                values.append(value)
+        if wanted.letter:
+            where.append("id IN (SELECT l.run FROM letter l WHERE l.tenant=?)")
+            values.append(wanted.tenant)
+        for column, value in (("code", wanted.code), ("node", wanted.cause_node)):
+            if value is not None:
+                where.append(f"EXISTS(SELECT 1 FROM cause c WHERE c.run=run.no AND c.{column}=?)")
+                values.append(value)
+        if wanted.text:
+            self._about(wanted, where, values)
+        return " AND ".join(where), values
 
-def _where(wanted: RunFilter) -> tuple[str, list[Any]]:
-    where, values = ["tenant=?", "no<?", "no>=?"], list[Any]([wanted.tenant, wanted.below, wanted.floor])
-    for column, ones in (("status", wanted.status), ("net", wanted.nets)):
-        if ones is not None:
-            where.append(is_in(column, ones))
-            values += ones
-    if wanted.status is not None and all(status < _ENDED for status in wanted.status):
-        where.append("status<5")
-    for condition, value in (
-        ("created_at>=?", wanted.since), ("created_at<?", wanted.until), ("parent=?", wanted.parent)
-    ):  # fmt: skip
-        if value is not None:
-            where.append(condition)
-            values.append(value)
-    if wanted.text:
+    def _about(self, wanted: RunFilter, where: list[str], values: list[Any]) -> None:
+        """By what a run's page shows of it: its id, its key, its document, what it failed with, and who has it."""
         plain = wanted.text.lower().replace("~", "~~").replace("%", "~%").replace("_", "~_")
-        where.append(f"(id LIKE ? ESCAPE '~' OR lower(key) LIKE ? ESCAPE '~' OR {is_in('net', wanted.text_nets)})")
-        values += [f"{plain}%", f"%{plain}%", *wanted.text_nets]
-    return " AND ".join(where), values
+        part = "LIKE ? ESCAPE '~'"
+        people = " OR " + is_in('i."by"', wanted.text_people) + f" OR {self.HOLDS}" * len(wanted.text_people)
+        where.append(
+            f"(id {part} OR lower(key) {part} OR {is_in('net', wanted.text_nets)}"
+            f" OR EXISTS(SELECT 1 FROM cause c WHERE c.run=run.no AND"
+            f" (lower(c.code) {part} OR lower(c.message) {part} OR lower(c.node) {part}))"
+            f' OR EXISTS(SELECT 1 FROM item i WHERE i.run=run.no AND (lower(i."by") {part}{people})))'
+        )
+        inside = f"%{plain}%"
+        values += [f"{plain}%", inside, *wanted.text_nets, inside, inside, inside, inside, *wanted.text_people]
+        values += [person.encode() for person in wanted.text_people]

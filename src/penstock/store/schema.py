@@ -9,6 +9,7 @@ from penstock.store.tables import (
     API_KEY,
     ARTIFACT,
     AUDIT,
+    CAUSE,
     CHECKPOINT,
     DRAFT,
     ENDED_SESSION,
@@ -136,6 +137,11 @@ def _index(table: Table, name: str) -> str:
     return next(statement for statement in create(table) if f'INDEX "{name}"' in statement)
 
 
+def _later(table: Table, name: str) -> str:
+    """An index that a table got later: whoever comes from a version before it has got it with the table."""
+    return _index(table, name).replace("INDEX", "INDEX IF NOT EXISTS", 1)
+
+
 def _new(*tables: Table) -> tuple[str, ...]:
     return tuple(statement for table in tables for statement in create(table))
 
@@ -169,8 +175,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
             _index(RUN, name)
             for name in ("run_updated", "run_priority", "run_open", "run_quiet", "run_live", "run_ended")
         ),
-        # whoever comes from version 2 has got them with their tables
-        *(_index(table, f"{table.name}_at").replace("INDEX", "INDEX IF NOT EXISTS", 1) for table in (DRAFT, REMARK)),
+        *(_later(table, f"{table.name}_at") for table in (DRAFT, REMARK)),
         *_added(RELEASE, RELEASED_LATER),
         _index(RELEASE, "release_kind"),
         *_new(WORK),
@@ -178,7 +183,8 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     5: (
         *_added(JOURNAL, ("checksum",)),
-        *_new(ENDED_SESSION),
+        *_new(ENDED_SESSION, CAUSE),
+        _later(LETTER, "letter_replayed"),
         'DROP INDEX IF EXISTS "event_open"',
         _index(EVENT, "event_open"),
     ),

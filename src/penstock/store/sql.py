@@ -36,6 +36,8 @@ class Sql:
     PLAIN = "+"
     #: from an item to its run, and never the other way
     ITS_RUN = "CROSS JOIN run r ON r.no=i.run"
+    #: candidates, which are packed, hold a name
+    HOLDS = "instr(i.candidates,?)>0"
     #: a remark's item is RUN/NODE
     RUN_OF_ITEM = "substr(item,1,instr(item,'/')-1)"
 

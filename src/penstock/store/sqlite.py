@@ -47,6 +47,8 @@ INSERT_WORK = "INSERT OR REPLACE INTO work VALUES(?,?,?,?,?,?,?,?)"
 MOVE_WORK = f"""UPDATE work SET status=?1,mode=coalesce(?3,mode),version=?4,assignee=CASE ?2
  WHEN '{AGENT}' THEN coalesce(agent,'agent') ELSE nullif(coalesce(?2,assignee),'') END WHERE run=?5 AND firing=?6"""
 INSERT_INCIDENT = "INSERT OR REPLACE INTO incident VALUES(?,?,?,?,?)"
+INSERT_CAUSE = "INSERT OR REPLACE INTO cause VALUES(?,?,?,?,?,?,?,?)"
+DELETE_CAUSE = "DELETE FROM cause WHERE run=?"
 INSERT_OUTBOX = "INSERT INTO outbox(run,seq,topic,body,tries,due_at) VALUES(?,?,?,?,?,?)"
 INSERT_INTENT = "INSERT OR REPLACE INTO intent VALUES(?,?,?,?,?,?)"
 MOVE_INTENT = "UPDATE intent SET state=? WHERE key=?"
@@ -225,7 +227,8 @@ class Sqlite(SqliteSql, SqlStore):
             for statement, rows in (
                 (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait), (INSERT_ITEM, batch.item_new),
                 (MOVE_ITEM, batch.item_moved), (INSERT_WORK, batch.work_new), (MOVE_WORK, batch.work_moved),
-                (INSERT_INCIDENT, batch.incident), (INSERT_OUTBOX, batch.outbox),
+                (INSERT_INCIDENT, batch.incident), (DELETE_CAUSE, batch.cause_gone), (INSERT_CAUSE, batch.cause),
+                (INSERT_OUTBOX, batch.outbox),
                 (INSERT_INTENT, batch.intent), (MOVE_INTENT, batch.intent_moved), (DELETE_INTENT, batch.intent_gone),
                 (ANSWER_INBOX, batch.inbox_answered), (ANSWER_EVENT, batch.event_taken), (INSERT_GATE, batch.gate),
                 (INSERT_MEMO, batch.memo), (INSERT_BLOB, batch.blobs), (INSERT_JUDGMENT, batch.judgment),
@@ -291,6 +294,7 @@ class Sqlite(SqliteSql, SqlStore):
                     (INSERT_FIRING, batch.firing), (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait),
                     (INSERT_ITEM, batch.item_new), (MOVE_ITEM, batch.item_moved), (INSERT_INCIDENT, batch.incident),
                     (INSERT_WORK, batch.work_new), (MOVE_WORK, batch.work_moved), (INSERT_JUDGMENT, batch.judgment),
+                    (INSERT_CAUSE, batch.cause),
                 ):  # fmt: skip
                     c.executemany(statement, rows)
                 count += 1

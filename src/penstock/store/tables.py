@@ -203,6 +203,24 @@ INCIDENT = Table(
     clustered=True,
 )
 
+CAUSE = Table(
+    "cause",
+    "Why runs ended badly: lists count by it and find by it. A run that is taken up again has none.",
+    (
+        _c("run", "int", "run.no", key=True),
+        _c("tenant", "text", "whose it is"),
+        _c("status", "int", "how it ended; lifecycle: run"),
+        _c("at", "int", "when it ended, milliseconds since 1970"),
+        _c("net", "int", "net.no"),
+        _c("node", "text", "node id, or empty"),
+        _c("code", "text", "the failure's code"),
+        _c("message", "text", "the beginning of what the failure says"),
+    ),
+    (Index("cause_ended", ("tenant", "status", "at", "net", "node", "code", "run")),),
+    projection=True,
+    clustered=True,
+)
+
 OUTBOX = Table(
     "outbox",
     "What leaves the house: written with its facts, delivered at least once, in order per run.",
@@ -406,6 +424,7 @@ LETTER = Table(
         Index("letter_run", ("run",), unique=True),
         Index("letter_at", ("tenant", "queue", "at")),
         Index("letter_until", ("until",)),
+        Index("letter_replayed", ("tenant", "at", "run"), where="replays > 0"),
     ),
 )
 
@@ -576,6 +595,7 @@ TABLES: tuple[Table, ...] = (
     ITEM,
     WORK,
     INCIDENT,
+    CAUSE,
     OUTBOX,
     INTENT,
     INBOX,

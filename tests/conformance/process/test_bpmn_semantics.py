@@ -10,11 +10,12 @@ import pytest
 from penstock.app.inbox import items as inbox
 from penstock.app.process.work_items import WorkItems
 from penstock.errors import ProcessState, Refused, StatusConflict
+from penstock.lang.compile import check_document
 from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.read import read_document
 from penstock.net.soundness import verdict
 from tests.conformance.process.make import as_bytes, compiled, event, findings, gateway, process, rules, service, task
-from tests.conformance.process.running import Office, awaited
+from tests.conformance.process.running import Failing, Office, awaited
 
 
 def sub(id: str, **fields: Any) -> dict[str, Any]:
@@ -386,3 +387,126 @@ def test_p_x_4_a_call_that_is_late_is_not_handed_to_others() -> None:
     late = sub("C", orchestration={"sub_process": "child"}, due="PT1H", escalate_to=["user:lee"])
     odd = [x.where.pointer for x in findings(process([late], [])) if x.rule == "idle_field"]
     assert odd == ["/activities/0/escalate_to"]
+
+
+# ---- files: what is not imported -------------------------------------------------------------------------------------
+
+
+def told(text: str) -> list[tuple[str, str, str]]:
+    """Severity, rule and message of what a file's check says of things that are not imported."""
+    found = check_document(f"{HEAD}{text}</bpmn:definitions>".encode(), name="p.bpmn")[1]
+    return [(x.severity, x.rule, x.message) for x in found if x.rule in ("left_out", "bpmn_not_supported")]
+
+
+RUN = '<bpmn:process id="p" name="Orders" isExecutable="true"><bpmn:userTask id="A" name="A"/></bpmn:process>'
+POOLS = (
+    '<bpmn:collaboration id="c"><bpmn:participant id="x" name="We" processRef="p"/>'
+    '<bpmn:participant id="y" name="Partner" processRef="q"/></bpmn:collaboration>'
+)
+DROPPED = {
+    "not executable": ('<bpmn:process id="q" name="Other"><bpmn:userTask id="B"/></bpmn:process>', "warning", "Other"),
+    "nothing in it": ('<bpmn:process id="q" name="Other" isExecutable="true"/>', "warning", "Other"),
+    "named by its pool": ('<bpmn:process id="q"/>', "warning", "Partner"),
+    "only what is not run": (
+        '<bpmn:process id="q" name="Other"><bpmn:transaction id="B"/></bpmn:process>', "warning", "Other"),
+    "executable, too": (
+        '<bpmn:process id="q" name="Other" isExecutable="true"><bpmn:userTask id="B"/></bpmn:process>', "error",
+        "Other"),
+    "a global task": ('<bpmn:globalUserTask id="q" name="Other"/>', "warning", "Other"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DROPPED)
+@pytest.mark.parametrize("first", [True, False])
+def test_p_x_25_what_is_not_imported_of_a_file_is_named(name: str, first: bool) -> None:
+    """P-X.25: of several processes one is imported; each other one is named, whatever lies in it, and is not lost."""
+    other, severity, named = DROPPED[name]
+    text = POOLS + (other + RUN if first else RUN + other)
+    ((level, _, message),) = told(text)
+    named = "Orders" if first and severity == "error" else named  # of two that could be run the first one is
+    assert level == severity and named in message
+    document = read_document(f"{HEAD}{text}</bpmn:definitions>".encode(), name="p.bpmn").data
+    if severity == "warning":
+        assert [x["id"] for x in document["activities"]] == ["A"]
+        again = write_bpmn(document)
+        assert 'id="q"' in again
+        assert read_document(again.encode(), name="p.bpmn").data["left_out"] == document["left_out"]
+
+
+def test_p_x_25_a_process_without_elements_is_told() -> None:
+    """P-X.25: a file in whose processes nothing is drawn begins nothing, and the others are named."""
+    assert rules(in_file("")) == ["no_start"]
+    assert len(told('<bpmn:process id="p"/><bpmn:process id="q"/>')) == 1
+
+
+# ---- files: who does a task ------------------------------------------------------------------------------------------
+
+JOB = '<bpmn:extensionElements><zeebe:taskDefinition type="charge-card"/>{}</bpmn:extensionElements>'
+WORKED = {
+    "a job type": (f'<bpmn:serviceTask id="A">{JOB.format("")}</bpmn:serviceTask>', "charge-card"),
+    "a job type of a send task": (f'<bpmn:sendTask id="A">{JOB.format("")}</bpmn:sendTask>', "charge-card"),
+    "a job type of a rule task": (
+        f'<bpmn:businessRuleTask id="A">{JOB.format("")}</bpmn:businessRuleTask>', "charge-card"),
+    "a topic": ('<bpmn:serviceTask id="A" camunda:type="external" camunda:topic="charge"/>', "charge"),
+    "a class": ('<bpmn:serviceTask id="A" camunda:class="com.example.Charge"/>', "com.example.Charge"),
+    "an expression": ('<bpmn:serviceTask id="A" camunda:delegateExpression="${charge}"/>', "charge"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WORKED)
+@awaited
+async def test_p_x_25_a_job_is_done_by_a_tool_and_by_no_person(tmp_path: Path, name: str) -> None:
+    """P-X.25, P-3.1.2: the tool of that name does it; where there is none, that is told, and nobody else does it."""
+    text, tool = WORKED[name]
+    document = in_file(text)
+    missing = check_document(as_bytes(document), name="p.json", registered=lambda *_: False)[1]
+    assert [(x.rule, x.message) for x in missing] == [("missing_dependency", f"There is no tool «{tool}» here.")]
+    async with Office(tmp_path, tools={tool: {"paid": True}}) as office:
+        run = await office.start(document, {"order": 7})
+        assert office.undone == [(tool, {"order": 7})] and office.asked == []
+        assert (run.status, run.look.variables, run.states()) == (
+            "COMPLETED", {"order": 7, "paid": True}, {"A": "DONE"},
+        )  # fmt: skip
+
+
+@awaited
+async def test_p_x_25_a_job_nobody_can_do_fails_and_is_nobodys_work(tmp_path: Path) -> None:
+    """P-X.25: a tool that fails is a failure of the activity, not a person's work."""
+    async with Office(tmp_path, tools={"charge-card": Failing("no such tool")}) as office:
+        run = await office.start(in_file(WORKED["a job type"][0]))
+        assert (run.status, run.states()) == ("TERMINATED", {"A": "CANCELLED"})
+
+
+@awaited
+async def test_p_x_25_a_job_gets_what_the_file_maps(tmp_path: Path) -> None:
+    """P-X.25: inputs of a job are given to its tool."""
+    mapping = '<zeebe:ioMapping><zeebe:input source="=order.total" target="amount"/></zeebe:ioMapping>'
+    document = in_file(f'<bpmn:serviceTask id="A">{JOB.format(mapping)}</bpmn:serviceTask>')
+    assert findings(document) == []
+    async with Office(tmp_path) as office:
+        await office.start(document, {"order": {"total": 5}})
+        assert office.undone == [("charge-card", {"amount": 5})]
+
+
+IGNORED = {
+    "data out": '<zeebe:ioMapping><zeebe:output source="=x" target="y"/></zeebe:ioMapping>',
+    "data in and out": '<camunda:inputOutput><camunda:inputParameter name="x">1</camunda:inputParameter>'
+    "</camunda:inputOutput>",
+    "a listener": '<camunda:executionListener event="start" class="com.example.L"/>',
+    "listeners": '<zeebe:executionListeners><zeebe:executionListener type="x"/></zeebe:executionListeners>',
+}
+
+
+@pytest.mark.parametrize("name", IGNORED)
+def test_p_x_25_what_an_extension_would_change_is_told(name: str) -> None:
+    """P-X.25: a modeler's extension that changes data or what runs is kept, and it is told that it is not read."""
+    text = f'<bpmn:userTask id="A"><bpmn:extensionElements>{IGNORED[name]}</bpmn:extensionElements></bpmn:userTask>'
+    assert [(x.severity, x.rule, x.node) for x in findings(in_file(text))] == [("warning", "left_out", "A")]
+
+
+def test_p_x_25_a_service_task_of_nobody_is_told() -> None:
+    """P-X.25, P-3.1.2: a person does it, as the seed has it; that the file does not say so is told."""
+    document = in_file('<bpmn:serviceTask id="A"/>')
+    assert [(x.severity, x.rule) for x in findings(document)] == [("warning", "service_by_person")]
+    document["activities"][0]["agent_mode"] = "MANUAL"
+    assert findings(document) == []

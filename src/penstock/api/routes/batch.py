@@ -51,5 +51,7 @@ def _filters(asked: shape.BatchFilter) -> Filters:
         text=asked.q, states=asked.state, name=asked.name, version=asked.version, language=asked.language,
         node=asked.node, code=asked.code, var=variable(asked.var), parent=asked.parent,
         since=moment(asked.since, "since") if asked.since else None,
-        until=moment(asked.until, "until") if asked.until else None,
+        until=moment(asked.until, "until") if asked.until else None, failed_node=asked.failed_node,
+        ended=moment(asked.ended, "ended") if asked.ended else None, letter=asked.letter,
+        node_failed=moment(asked.node_failed, "node_failed") if asked.node_failed else None,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from penstock.app.drawing.render import of_run
 from penstock.app.drawing.run_graph import deltas, graph
 from penstock.app.releases import start_release
 from penstock.app.runs.detail import firing_page
-from penstock.app.runs.search import SORTS, Filters, find_runs
+from penstock.app.runs.search import SORTS, Filters, count_runs, find_runs
 from penstock.app.runs.timeline.fact_pages import fact_page
 from penstock.app.runs.timeline.trace import trace
 from penstock.errors import BadInput
@@ -44,17 +44,20 @@ Sort = Annotated[
 async def each(
     door: Door, q: Text = None, state: Text = None, status: Text = None, name: Text = None,
     version: paging.Nth = None, language: Text = None, node: Text = None, code: Text = None,
-    var: Text = None, since: Text = None, until: Text = None, parent: Text = None, sort: Sort = None,
-    limit: paging.Limit = 50, cursor: paging.Cursor = None,
+    var: Text = None, since: Text = None, until: Text = None, parent: Text = None, failed_node: Text = None,
+    ended: Text = None, node_failed: Text = None, letter: bool = False, sort: Sort = None, limit: paging.Limit = 50,
+    cursor: paging.Cursor = None, total: bool = False,
 ) -> Response:  # fmt: skip
     filters = Filters(
         text=q or "", states=[part for part in f"{state or ''},{status or ''}".split(",") if part], name=name,
         version=version, language=language, node=node, code=code, var=variable(var),
         since=moment(since, "since") if since else None, until=moment(until, "until") if until else None, parent=parent,
-        sort=sort or "",
+        failed_node=failed_node, ended=moment(ended, "ended") if ended else None,
+        node_failed=moment(node_failed, "node_failed") if node_failed else None, letter=letter, sort=sort or "",
     )  # fmt: skip
     items, after = find_runs(door, filters, cursor, limit)
-    return reply(shape.RunPage, {"items": items, "next": after})
+    count = count_runs(door, filters) if total else None
+    return reply(shape.RunPage, {"items": items, "next": after, "total": count})
 
 
 def variable(text: str | None) -> tuple[str, str] | None:

@@ -118,6 +118,10 @@ class BatchFilter(RequestBody):
     parent: str | None = Field(None, max_length=200)
     since: str | None = Field(None, max_length=40)
     until: str | None = Field(None, max_length=40)
+    failed_node: str | None = Field(None, max_length=200)
+    ended: str | None = Field(None, max_length=40)
+    node_failed: str | None = Field(None, max_length=40)
+    letter: bool = False
 
 
 class BatchAsked(RequestBody):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from penstock.api.bodies import ResponseBody
 from penstock.api.shapes.runs import RunSummary, WhyOut
-from penstock.app.metrics.overview import Headline, Home, ItemSummary, LanguageCounts, NextSchedule, StuckRun, Worker
+from penstock.app.metrics.overview import Headline, Home, ItemSummary, LanguageCounts, NextSchedule, Worker
+from penstock.app.metrics.stuck import StuckRuns
 from penstock.app.metrics.tiles import Hour, SlowNode, Tile
 
 
-class StuckOut(ResponseBody, of=StuckRun):
+class StuckOut(ResponseBody, of=StuckRuns):
     run: RunSummary
     why: WhyOut
 

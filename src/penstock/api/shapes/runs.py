@@ -36,6 +36,7 @@ class RunSummary(ResponseBody, of=summary.RunSummary):
 class RunPage(ResponseBody):
     items: list[RunSummary]
     next: str | None
+    total: int | None = Field(None, description="How many fit, where it was asked for and can be counted.")
 
 
 class AttemptOut(ResponseBody, of=attempts.Attempt, defaults=True):

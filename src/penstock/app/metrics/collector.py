@@ -16,7 +16,8 @@ import msgspec
 
 from penstock.app.language import LanguageFigures, app_languages
 from penstock.app.metrics.histogram import HOUR_MS, HOURS, PEOPLE, Histogram, added
-from penstock.app.metrics.tiles import LONGEST_MS, SAMPLE, WAITS, part_of, type_of
+from penstock.app.metrics.tiles import SAMPLE, WAITS, part_of, type_of
+from penstock.app.runs.search import LONGEST_MS
 from penstock.dialects.net_nodes import is_companion, is_synthetic
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, FAILURE, SKIPPED

@@ -9,39 +9,33 @@ import msgspec
 from penstock.app.access.candidates import Who, targets_of
 from penstock.app.inbox.item_filter import ItemFilter
 from penstock.app.inbox.open_items import ItemHeader, id_in, key_of
-from penstock.app.metrics.tiles import DAY_MS, DayFigures, Hour, SlowNode, Tile
+from penstock.app.metrics.stuck import StuckFigures, StuckRuns
+from penstock.app.metrics.tiles import DayFigures, Hour, SlowNode, Tile
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.reading import RunReading
-from penstock.app.runs.summary import RunSummary, load_readings, states_of, summary, title_of
+from penstock.app.runs.summary import states_of, title_of
 from penstock.app.runs.waiting.environment import Environment, read_environment
-from penstock.app.runs.waiting.wait_context import WaitContext, WaitReason
+from penstock.app.runs.waiting.wait_context import WaitContext
 from penstock.app.runs.waiting.wait_reasons import deadline
-from penstock.app.runs.waiting.why import STUCK, deadline_near, is_stuck, why, why_listed
-from penstock.kernel.state import COMPENSATING, COMPLETED, FAILED, PENDING, RUNNING, WAITING, State
+from penstock.kernel.state import COMPENSATING, COMPLETED, PENDING, RUNNING, WAITING, State
 from penstock.net.author import author
 from penstock.store.address import driver_of
-from penstock.store.run_store import RunRow
 from penstock.store.work_items import ItemRow
 
-#: So many runs that could be stuck are looked at: by their next timer, and by how long nothing was heard of them.
-LOOKED_AT = 200
-#: So many failed runs of the day.
-FAILED_MOST = 100
 SHOWN, NEXT = 20, 5
 _unpack = msgspec.msgpack.decode
 
 
 class Headline(msgspec.Struct, kw_only=True):
+    """`stuck` is how many runs are, for `causes` reasons; every other place that says it says this number. `more`: of
+    the open ones so many could be stuck that not all were looked at."""
+
     stuck: int
+    causes: int
+    more: bool
     waiting: int
     flowing: int
     ended_24h: int
     completed_24h: int
-
-
-class StuckRun(msgspec.Struct, kw_only=True):
-    run: RunSummary
-    why: WaitReason
 
 
 class ItemSummary(ItemHeader, kw_only=True):
@@ -77,9 +71,12 @@ class NextSchedule(msgspec.Struct, kw_only=True):
 
 
 class Home(msgspec.Struct, kw_only=True):
+    """`since` is when the day began that figures of 24 hours are about."""
+
     at: int
+    since: int
     headline: Headline
-    stuck: list[StuckRun]
+    stuck: list[StuckRuns]
     waiting: list[ItemSummary]
     tiles: list[Tile]
     workers: list[Worker]
@@ -92,71 +89,24 @@ class Home(msgspec.Struct, kw_only=True):
 def home(door: Queries, who: Who | None = None) -> Home:
     """Of a tenant; with a user, only what waits for that person, also because it was passed on.
 
-    Costs: a count over the open runs and one over those that ended in a day, inside an index; one over the open work
-    items; at most 20,000 rows of firings, and the SHOWN work items; the states (checkpoint and what came after) of at
-    most 2 x LOOKED_AT open runs, FAILED_MOST failed ones and SHOWN items; and a fold of the SHOWN stuck runs. Nothing
-    grows with the runs that the store has had."""
+    Costs: counts over the open runs, over those that ended in a day and over why they failed, inside indexes; one over
+    the open work items; at most 20,000 rows of firings, and the SHOWN work items; the states (checkpoint and what came
+    after) of at most 2 x LOOKED_AT open runs, of one failed run per cause that is shown and of SHOWN items; and a fold
+    of the SHOWN stuck runs. Nothing grows with the runs that the store has had."""
     environment = read_environment(door)
     day = DayFigures(door, environment.now)
-    stuck_runs = _stuck(door, environment)
-    mine = ItemFilter(door, day.items, who)
-    open_stuck = sum(reading.row.status < COMPLETED for reading in stuck_runs)
+    stuck, mine = StuckFigures(door, environment, day), ItemFilter(door, day.items, who)
     headline = Headline(
-        stuck=len(stuck_runs), waiting=mine.total, flowing=max(day.count_open() - open_stuck, 0),
-        ended_24h=day.count_ended(), completed_24h=day.count_ended(COMPLETED),
+        stuck=stuck.total, causes=len(stuck.causes), more=stuck.more, waiting=mine.total,
+        flowing=max(day.count_open() - stuck.open, 0), ended_24h=day.count_ended(),
+        completed_24h=day.count_ended(COMPLETED),
     )  # fmt: skip
     return Home(
-        at=environment.now, headline=headline,
-        stuck=[_shown(door, reading, environment) for reading in stuck_runs[:SHOWN]],
+        at=environment.now, since=day.since, headline=headline, stuck=stuck.shown(SHOWN),
         waiting=_short(door, mine.rows(0, SHOWN), environment), tiles=day.tiles(list(environment.breakers)),
-        workers=_workers(door), hours=day.hours(), slowest=day.slowest(),
-        by_language=_by_language(door, day, stuck_runs),
+        workers=_workers(door), hours=day.hours(), slowest=day.slowest(), by_language=_by_language(door, day, stuck),
         schedules=_schedules(door),
     )  # fmt: skip
-
-
-# ---- stuck -----------------------------------------------------------------------------------------------------------
-
-
-def _stuck(door: Queries, environment: Environment) -> list[RunReading]:
-    """Runs of the day that failed and were not replayed, and open ones that do not go on by themselves, or whose time
-    is almost over; the gravest first, the oldest first."""
-    store, tenant = door.store, door.tenant
-    numbers = dict.fromkeys(store.incident_runs(tenant, "DEADLOCK", LOOKED_AT))
-    numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=True))
-    numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=False))
-    failed = {row.no: row for row in _failed(door, environment.now)}
-    stuck_runs = []
-    for reading in load_readings(door, [*failed, *numbers]):
-        row, reasons = reading.row, why_listed(reading, environment)
-        if row.no in failed or is_stuck(reasons, environment.now):
-            first = min(
-                reasons, key=lambda reason: (not deadline_near(reason, environment.now), reason.rank), default=None
-            )
-            rank = 0 if first is None else min(first.rank, 4)
-            stuck_runs.append((rank, first.since or 0 if first is not None else 0, row.no, reading))
-    stuck_runs.sort(key=lambda ranked: ranked[:3])
-    return [reading for *_, reading in stuck_runs]
-
-
-def _failed(door: Queries, now: int) -> list[RunRow]:
-    store = door.store
-    rows = store.ended_runs(door.tenant, FAILED, now - DAY_MS, FAILED_MOST)
-    replayed = {letter.run for letter in store.letters(door.tenant, since=now - DAY_MS, limit=1000) if letter.replays}
-    return [row for row in rows if row.id not in replayed]
-
-
-def _shown(door: Queries, reading: RunReading, environment: Environment) -> StuckRun:
-    """One that has not ended is folded, so that its times are exact. The reason is the one that makes it stuck."""
-    row = reading.row
-    if row.status >= COMPLETED:
-        reasons = why_listed(reading, environment)
-    else:
-        reading = door.reading(row)
-        reasons = why(door, reading, environment)
-    run = summary(door, reading, environment, reasons)
-    grave = (reason for reason in reasons if reason.rank <= STUCK or deadline_near(reason, environment.now))
-    return StuckRun(run=run, why=next(grave, run.why) or WaitReason(rank=1, kind="failed", since=row.updated_at))
 
 
 # ---- waiting ---------------------------------------------------------------------------------------------------------
@@ -209,7 +159,7 @@ def _workers(door: Queries) -> list[Worker]:
     return workers
 
 
-def _by_language(door: Queries, day: DayFigures, stuck_runs: list[RunReading]) -> list[LanguageCounts]:
+def _by_language(door: Queries, day: DayFigures, stuck: StuckFigures) -> list[LanguageCounts]:
     languages = {no: language for no, _, _, language in door.store.nets()}
     counts: dict[str, LanguageCounts] = {}
 
@@ -222,8 +172,8 @@ def _by_language(door: Queries, day: DayFigures, stuck_runs: list[RunReading]) -
         language_counts.running += count if status in (PENDING, RUNNING) else 0
         language_counts.waiting += count if status == WAITING else 0
         language_counts.undoing += count if status == COMPENSATING else 0
-    for reading in stuck_runs:
-        of(reading.row.net).stuck += 1
+    for net, count in stuck.by_net.items():
+        of(net).stuck += count
     return sorted(counts.values(), key=lambda language_counts: language_counts.language)
 
 

@@ -8,15 +8,25 @@ from typing import Any
 import msgspec
 
 from penstock.app.runs.queries import Queries
+from penstock.app.runs.search import LONGEST_MS
 from penstock.dialects.net_nodes import is_companion, is_synthetic
-from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, FAILURE, SKIPPED, WAITING
+from penstock.expr.calendar import moment_at, text_of_moment
+from penstock.kernel.state import (
+    COMPENSATED,
+    COMPENSATING,
+    COMPLETED,
+    FAILED,
+    FAILURE,
+    PENDING,
+    RUNNING,
+    SKIPPED,
+    STATUS,
+    WAITING,
+)
 from penstock.net.author import author
 from penstock.net.compiled import CNode
 
 HOUR_MS = 3_600_000
-DAY_MS = 24 * HOUR_MS
-#: So long before the day a run may have begun that ended in it; older ones are not counted.
-LONGEST_MS = 7 * DAY_MS
 #: So many firings, of the newest runs, are what rates and times are made of.
 SAMPLE = 20_000
 SLOWEST = 10
@@ -27,7 +37,8 @@ _BADLY = (FAILED, COMPENSATED)
 
 class Tile(msgspec.Struct, kw_only=True):
     """`value` is None where there is nothing to count yet. `series` is by hour, the oldest first. Alarms compare
-    strictly: exactly at the threshold there is none (W-10.1.2)."""
+    strictly: exactly at the threshold there is none (W-10.1.2). `query` are the filters of the list that shows what it
+    counts, one by one."""
 
     id: str
     value: float | None
@@ -36,6 +47,7 @@ class Tile(msgspec.Struct, kw_only=True):
     alarm: bool
     detail: dict[str, Any] = {}
     series: list[float | None] = []
+    query: dict[str, str] = {}
 
 
 class Hour(msgspec.Struct, kw_only=True):
@@ -60,7 +72,7 @@ class DayFigures:
         store, tenant = door.store, door.tenant
         self.door, self.now = door, now
         self.first = now // HOUR_MS - 23
-        since = self.first * HOUR_MS
+        self.since = since = self.first * HOUR_MS
         self.floor = store.first_run_at(since - LONGEST_MS)
         self.open = store.open_counts(tenant, since)
         self.ended = store.ended_counts(tenant, since)
@@ -109,6 +121,9 @@ class DayFigures:
     def tiles(self, breakers: list[str]) -> list[Tile]:
         return [self._running(), self._success(), self._approvals(), self._errors(), self._dead(), _broken(breakers)]
 
+    def _since(self) -> str:
+        return text_of_moment(moment_at(self.since))
+
     def _by_hour(self, counted: Counter[int]) -> list[float | None]:
         return [float(counted[hour]) for hour in range(self.first, self.first + 24)]
 
@@ -121,6 +136,7 @@ class DayFigures:
         return Tile(
             id="running", value=float(self.count_open() - waiting), unit="runs", threshold=100, alarm=waiting > 100,
             detail={"waiting": waiting, "ended_24h": self.count_ended()}, series=self._by_hour(ended),
+            query={"state": ",".join(STATUS[status] for status in (PENDING, RUNNING, COMPENSATING))},
         )  # fmt: skip
 
     def _success(self) -> Tile:
@@ -135,6 +151,7 @@ class DayFigures:
             id="success_rate", value=value, unit="%", threshold=95, alarm=value is not None and value < 95,
             detail={"completed": good.total(), "counted": all_.total()},
             series=[_percent(good[hour], all_[hour]) for hour in range(self.first, self.first + 24)],
+            query={"state": ",".join(STATUS[status] for status in (COMPLETED, *_BADLY)), "ended": self._since()},
         )  # fmt: skip
 
     def _approvals(self) -> Tile:
@@ -148,28 +165,30 @@ class DayFigures:
         return Tile(
             id="approvals", value=float(count), unit="items", threshold=50, alarm=count > 50,
             detail={"work_items": sum(item.count for item in self.items), "oldest_at": oldest},
-            series=self._by_hour(opened),
+            series=self._by_hour(opened), query={"tab": "team", "kind": "approval"},
         )  # fmt: skip
 
     def _errors(self) -> Tile:
-        """C-62: the share of executed nodes that finally failed."""
+        """C-62: the share of executed nodes that finally failed. `runs`: where one did, if all were read."""
         bad, all_ = Counter[int](), Counter[int]()
         for net, node, status, _, _, ended in self.firings:
             compiled = self._node(net, node) if status != SKIPPED else None
             if compiled is not None and (status == FAILURE or not part_of(compiled)):
                 all_[ended // HOUR_MS] += 1
                 bad[ended // HOUR_MS] += status == FAILURE
-        value = _percent(bad.total(), all_.total())
+        value, sampled = _percent(bad.total(), all_.total()), len(self.firings) == SAMPLE
+        runs = None if sampled else self.door.store.count_failed_in(self.door.tenant, self.floor, self.since)
         return Tile(
             id="node_error_rate", value=value, unit="%", threshold=5, alarm=value is not None and value > 5,
-            detail={"failed": bad.total(), "executed": all_.total(), "sampled": len(self.firings) == SAMPLE},
+            detail={"failed": bad.total(), "executed": all_.total(), "sampled": sampled, "runs": runs},
             series=[_percent(bad[hour], all_[hour]) for hour in range(self.first, self.first + 24)],
+            query={"node_failed": self._since()},
         )  # fmt: skip
 
     def _dead(self) -> Tile:
         return Tile(
             id="dead_letters", value=float(self.letters), unit="letters", threshold=10, alarm=self.letters > 10,
-            series=self._by_hour(Counter(dict(self.letters_by_hour))),
+            series=self._by_hour(Counter(dict(self.letters_by_hour))), query={"letter": "true"},
         )  # fmt: skip
 
 

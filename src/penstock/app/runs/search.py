@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
+from penstock.app.access.roles import each_user
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.summary import RunSummary, states_of, summaries
+from penstock.app.runs.summary import RunSummary, states_of, summaries, title_of
 from penstock.app.runs.waiting.environment import read_environment
 from penstock.errors import BadInput, RunNotFound
-from penstock.kernel.state import STATUS, State
+from penstock.kernel.state import COMPLETED, STATUS, State
 from penstock.net.author import author
 from penstock.net.compiled import MOST, Compiled
 from penstock.store.run_lists import Rank, Ranking, RunFilter
@@ -22,16 +24,24 @@ from penstock.store.run_store import RunRow
 MOST_FOLDED = 2_000
 #: So many runs are looked at by one read, and so many reads are done for one page.
 WINDOW, WINDOWS = 20_000, 10
+#: So long before one of its nodes failed a run may have begun; older ones are not looked at.
+LONGEST_MS = 7 * 86_400_000
 _CHUNK = 200
+_VARIABLE, _TRACE = re.compile(r"([^\s=:]+)\s*[=:]\s*(.+)"), re.compile(r"[0-9a-fA-F]{8,32}")
+#: people are looked for by two letters or more, and so many at once
+_SHORTEST_NAME, _MOST_PEOPLE = 2, 20
 #: by what a list may be sorted
 Sort = Literal["started_at"] | Rank
 SORTS: tuple[Sort, ...] = ("started_at", "updated_at", "priority")
 
 
 class Filters(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """`text` is the beginning of an id, a part of a key, or of a name. `states` are words of the house or of a
-    language. `node` is where a token rests, `code` what it failed with, `var` a variable and its value as text. `sort`
-    is one of SORTS, with a «-» before it for the largest first; without it the newest run comes first."""
+    """`text` is what a run's page shows of it: the beginning of its id, a part of its key, of its document's name or
+    title, of what it failed with, a person who decides in it; where nothing is found by these, a variable as NAME=VALUE
+    or the beginning of its trace id. `states` are words of the house or of a language. `node` is where a token rests,
+    `code` what it failed with, `failed_node` where; `var` a variable and its value as text. `ended` is from when on it
+    ended, `node_failed` from when on a node of it failed, `letter`: it has left a dead letter. `sort` is one of SORTS,
+    with a «-» before it for the largest first; without it the newest run comes first."""
 
     text: str = ""
     states: list[str] = []
@@ -44,11 +54,23 @@ class Filters(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     since: int | None = None
     until: int | None = None
     parent: str | None = None
+    failed_node: str | None = None
+    ended: int | None = None
+    node_failed: int | None = None
+    letter: bool = False
+    trace: str | None = None
     sort: str = ""
 
     @property
     def folds(self) -> bool:
-        return self.node is not None or self.code is not None or self.var is not None
+        looked_into = (self.node, self.var, self.trace, None if self.code_by_row else self.code)
+        return any(part is not None for part in looked_into)
+
+    @property
+    def code_by_row(self) -> bool:
+        """Rows have the codes of runs that ended; one that is open may have failed, too, and be tried again."""
+        states = _statuses(self.states)
+        return self.failed_node is not None or (states is not None and all(status > COMPLETED for status in states))
 
 
 def find_runs(
@@ -59,12 +81,36 @@ def find_runs(
     Rows are read in windows of their numbers, which grow with time: at most WINDOWS of WINDOW for a page; open states
     are read by their index instead. `node`, `code` and `var` fold at most MOST_FOLDED states. Then every run of the
     page that has not ended is folded once more, for its reasons."""
+    rows, more = _page(door, filters, cursor, limit)
+    inside = _inside(filters) if not rows and more is None else None
+    if inside is not None:
+        rows, more = _page(door, inside, cursor, limit)
+    return summaries(door, rows, read_environment(door)), more
+
+
+def count_runs(door: Queries, filters: Filters) -> int | None:
+    """How many there are; None where only looking into each would tell. Costs those that are counted, inside an index
+    where the filter is of states and times."""
+    if filters.folds or filters.text:
+        return None
+    search = _Search(door, filters, None)
+    return door.store.count_runs(search.wanted()) if search.nets != () else 0
+
+
+def _page(door: Queries, filters: Filters, cursor: str | None, limit: int) -> tuple[list[RunRow], str | None]:
     by, falling = _sort(filters.sort)
     if by == "started_at":
-        rows, more = (_Search if falling else _Oldest)(door, filters, cursor).page(limit)
-    else:
-        rows, more = _Ranked(door, filters, Ranking(by=by, falling=falling), cursor).page(limit)
-    return summaries(door, rows, read_environment(door)), more
+        return (_Search if falling else _Oldest)(door, filters, cursor).page(limit)
+    return _Ranked(door, filters, Ranking(by=by, falling=falling), cursor).page(limit)
+
+
+def _inside(filters: Filters) -> Filters | None:
+    """What no row has fitted may be a variable, or the trace: only the states know."""
+    text = filters.text.strip()
+    variable = _VARIABLE.fullmatch(text)
+    if variable is not None and filters.var is None:
+        return replace(filters, text="", var=(variable[1], variable[2]))
+    return replace(filters, text="", trace=text.lower()) if _TRACE.fullmatch(text) else None
 
 
 class _Search:
@@ -74,12 +120,15 @@ class _Search:
         self.door, self.filters = door, filters
         self.status = _statuses(filters.states)
         self.nets, self.text_nets = _nets(door, filters)
+        self.text_people = _people(door, filters.text)
         self.folded = self.reads = 0
         self.floor, self.below = 1, door.store.last_run() + 1
         if filters.since is not None:
             self.floor = door.store.first_run_at(filters.since)
         if filters.until is not None:
             self.below = min(self.below, door.store.first_run_at(filters.until))
+        if filters.node_failed is not None:
+            self.floor = max(self.floor, door.store.first_run_at(filters.node_failed - LONGEST_MS))
         self.parent = self._parent()
         if cursor is not None:
             self._go_on(cursor)
@@ -115,7 +164,7 @@ class _Search:
         return f"0.{self.below}" if self.below > self.floor else None
 
     def _rows(self, limit: int) -> Iterator[RunRow]:
-        chunk, wanted = self._chunk(limit), self._wanted()
+        chunk, wanted = self._chunk(limit), self.wanted()
         while self.below > self.floor and self._may_read():
             rows = self._next_rows(wanted, chunk)
             self.reads += 1
@@ -134,11 +183,13 @@ class _Search:
     def _may_read(self) -> bool:
         return self.reads < WINDOWS * (1 + self.filters.folds) and self.folded < MOST_FOLDED
 
-    def _wanted(self) -> RunFilter:
+    def wanted(self) -> RunFilter:
         f = self.filters
         return RunFilter(
             tenant=self.door.tenant, below=self.below, floor=self.floor, status=self.status, nets=self.nets,
             since=f.since, until=f.until, parent=self.parent, text=f.text, text_nets=self.text_nets,
+            text_people=self.text_people, ended=f.ended, node_failed=f.node_failed, letter=f.letter,
+            code=f.code if f.code_by_row else None, cause_node=f.failed_node,
         )  # fmt: skip
 
     def _meant(self, rows: list[RunRow]) -> Iterator[RunRow]:
@@ -199,7 +250,7 @@ class _Ranked(_Search):
         return None if self.over or self.ranking.after is None else self._at(self.ranking.after)
 
     def _rows(self, limit: int) -> Iterator[RunRow]:
-        chunk, wanted = self._chunk(limit), self._wanted()
+        chunk, wanted = self._chunk(limit), self.wanted()
         while not self.over and self._may_read():
             rows, after = self.door.store.ranked_runs(wanted, self.ranking, chunk, WINDOW)
             self.reads += 1
@@ -210,6 +261,8 @@ class _Ranked(_Search):
 
 def _fits(st: State, net: Compiled, f: Filters) -> bool:
     if f.code is not None and (st.failure is None or st.failure.code != f.code):
+        return False
+    if f.trace is not None and not st.trace.startswith(f.trace):
         return False
     if f.node is not None and f.node not in resting_nodes(st, net):
         return False
@@ -283,7 +336,7 @@ def _nets(door: Queries, f: Filters) -> tuple[tuple[int, ...] | None, tuple[int,
     if f.name is None and f.language is None and f.version is None and not f.text:
         return None, ()
     known = door.store.nets()
-    by_text = tuple(no for no, _, name, _ in known if f.text and f.text.lower() in name.lower())
+    by_text = tuple(no for no, _, name, _ in known if f.text and _is_called(door, no, name, f.text.lower()))
     if f.name is None and f.language is None and f.version is None:
         return None, by_text
     meant = [
@@ -292,3 +345,16 @@ def _nets(door: Queries, f: Filters) -> tuple[tuple[int, ...] | None, tuple[int,
     if f.version is not None:
         meant = [(no, hash) for no, hash in meant if door.net_of(hash).net.declares.version == f.version]
     return tuple(no for no, _ in meant), by_text
+
+
+def _is_called(door: Queries, no: int, name: str, text: str) -> bool:
+    """By its name, or by the title that people read. Costs one read of the document, once."""
+    return text in name.lower() or text in title_of(door, no, door.nets.get(no)).lower()
+
+
+def _people(door: Queries, text: str) -> tuple[str, ...]:
+    """The text itself, and the ids of people whose name has it: both stand in what asks for them."""
+    if len(text) < _SHORTEST_NAME:
+        return ()
+    named = (user["id"] for user in each_user(door) if text.lower() in str(user["name"]).lower())
+    return tuple(dict.fromkeys([text, *named]))[:_MOST_PEOPLE]

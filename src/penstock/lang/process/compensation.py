@@ -9,7 +9,7 @@ from penstock.lang.process.fields import Compensation
 from penstock.lang.process.lowering_context import LoweringContext, quoted
 from penstock.lang.process.nodes.contract import Fragment, core_id
 from penstock.lang.process.nodes.script_task import code_args
-from penstock.lang.process.nodes.tasks import agent_args
+from penstock.lang.process.nodes.tasks import agent_args, tool_args
 from penstock.lang.process.schema import Element
 from penstock.net.model import Effect, Node, Retry, Work
 
@@ -89,6 +89,9 @@ def _activity_node(base: dict[str, Any], other: Element, context: LoweringContex
     if f.type == "scriptTask":
         args = {**code_args(other_context), "inputs": {"undone": UNDONE, "variables": {"$expr": "context.variables"}}}
         return Node(**base, kind="task", timeout_ms=timeout, effect=Effect(executor="code", args=args))
+    if f.tool:
+        args = {"params": UNDONE, **tool_args(other_context)}
+        return Node(**base, kind="task", timeout_ms=timeout, effect=Effect(executor="tool", args=args))
     args = {**agent_args(other_context), "input_data": {"undone": UNDONE}}
     if f.agent_mode == "AUTONOMOUS":
         return Node(**base, kind="task", timeout_ms=timeout, effect=Effect(executor="agent", args=args))

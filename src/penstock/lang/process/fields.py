@@ -132,6 +132,10 @@ class ActivityFields(Fields):
     payload: Annotated[Any, Meta(description="sendTask: what is sent; all variables by default.")] = None
     rule_pack: Annotated[str, Meta(description="businessRuleTask: the rule pack of the registry.")] = ""
     decision: Annotated[str, Meta(description="businessRuleTask: the same as rule_pack.")] = ""
+    tool: Annotated[str, Meta(description="The tool that does it: no person, and no agent.")] = ""
+    params: Annotated[
+        dict[str, Any] | None, Meta(description="What the tool is given, all variables by default; ${…} here.")
+    ] = None
     due: Annotated[Duration | None, Meta(description="When it should be done: ISO 8601 duration or seconds.")] = None
     escalate_to: Annotated[list[str], Meta(description="Who gets it when it is due: user:ID, role:NAME.")] = []
     priority: Literal["high", "normal", "low"] = "normal"
@@ -242,6 +246,15 @@ class UnsupportedFields(Fields):
     name: str = ""
 
 
+class LeftOutFields(Fields):
+    """What the reader of a BPMN file has met and not imported, although the rest can be run."""
+
+    what: str = ""
+    id: str = ""
+    name: str = ""
+    why: str = ""
+
+
 class TopFields(Fields):
     """P-2.2.9 without its collections."""
 
@@ -267,5 +280,5 @@ COLLECTIONS: dict[str, type[Fields]] = {
     "data": ProcessData, "roles": ProcessRole, "activities": ActivityFields, "gateways": GatewayFields,
     "transitions": TransitionFields, "events": EventFields, "lanes": LaneFields, "pools": PoolFields,
     "messages": NewsFields, "signals": NewsFields, "errors": NewsFields, "escalations": NewsFields,
-    "unsupported": UnsupportedFields,
+    "unsupported": UnsupportedFields, "left_out": LeftOutFields,
 }  # fmt: skip

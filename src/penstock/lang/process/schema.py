@@ -19,6 +19,7 @@ from penstock.lang.process.fields import (
     EventFields,
     GatewayFields,
     LaneFields,
+    LeftOutFields,
     Orchestration,
     ProcessData,
     ProcessRole,
@@ -125,6 +126,8 @@ def read(document: Document, report: Report, setting: Setting) -> Definition:
         return definition
     for at, raw in _entries(data, "unsupported", definition, report):
         _report_unsupported(str(raw.get("element") or "element"), raw, at, definition, report)
+    for at, raw in _entries(data, "left_out", definition, report):
+        _report_left_out(at, raw, report)
     for name in _ELEMENTS:
         for at, raw in _entries(data, name, definition, report):
             _read_element(name, raw, at, definition, report)
@@ -216,6 +219,15 @@ def _report_unsupported(what: str, raw: dict[str, Any], at: str, definition: Def
     message = f"«{name}» is a {what}, which is not run here." if name else f"A {what} is not run here."
     hint = "Draw it with tasks, gateways, sub-processes and the events of the reference, or remove it."
     report.error("bpmn_not_supported", message, at, hint=hint, node=id)
+
+
+def _report_left_out(at: str, raw: dict[str, Any], report: Report) -> None:
+    fields, rest = read_fields(LeftOutFields, raw, at, report)
+    unknown_fields(rest, LeftOutFields, at, report)
+    of = f" «{fields.name or fields.id}»" if fields.name or fields.id else ""
+    message = f"Not imported: {fields.what or 'something'}{of}: {fields.why or 'it is not read here'}."
+    hint = "Import it from a file of its own, or draw it here; then remove this entry."
+    report.warning("left_out", message, at, hint=hint, node=fields.id)
 
 
 def _check_id(id: Any, at: str, definition: Definition, report: Report) -> bool:

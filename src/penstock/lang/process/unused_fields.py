@@ -18,10 +18,11 @@ _AGENT = ("agent", "agent_mode")
 _SEND = ("message", "signal", "payload")
 _RECEIVE = ("message", "signal", "correlation")
 _RULES = ("rule_pack", "decision")
-_SPECIAL = tuple(dict.fromkeys((*_WORK_ITEM, *_AGENT, *_SEND, *_RECEIVE, *_RULES, "orchestration")))
+_TOOL = ("tool", "params")
+_SPECIAL = tuple(dict.fromkeys((*_WORK_ITEM, *_AGENT, *_TOOL, *_SEND, *_RECEIVE, *_RULES, "orchestration")))
 _USED: dict[str, tuple[str, ...]] = {
     "humanTask": (*_WORK_ITEM, *_AGENT, "orchestration"),
-    "serviceTask": (*_WORK_ITEM, *_AGENT, "orchestration"),
+    "serviceTask": (*_WORK_ITEM, *_AGENT, *_TOOL, "orchestration"),
     "scriptTask": (*_WORK_ITEM, "orchestration"),
     "businessRuleTask": (*_WORK_ITEM, *_RULES, "orchestration"),
     "sendTask": (*_WORK_ITEM, *_SEND, "orchestration"),

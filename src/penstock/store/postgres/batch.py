@@ -157,6 +157,8 @@ WRITES: tuple[Write, ...] = (
         _works, key=("run", "firing"),
     ),
     _insert("incident", T.INCIDENT, replace=_ALL, once=_pair),
+    _change("cause_gone", T.CAUSE, "", ("run",), ("int",), _last(0), key=("run",)),
+    _insert("cause", T.CAUSE, replace=_ALL, once=_last(0)),
     _insert("outbox", T.OUTBOX, leave="no"),
     _insert("intent", T.INTENT, replace=_ALL, once=_last(0)),
     _change("intent_moved", T.INTENT, "state=u.state", ("state", "key"), ("text", "text"), _last(1), key=("key",)),

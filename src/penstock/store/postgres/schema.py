@@ -7,10 +7,12 @@ from penstock.store.schema import IN_FORCE, RELEASED_LATER, first_of
 from penstock.store.tables import (
     API_KEY,
     AUDIT,
+    CAUSE,
     DRAFT,
     ENDED_SESSION,
     EVENT,
     JOURNAL,
+    LETTER,
     RELEASE,
     REMARK,
     REQUEST,
@@ -146,6 +148,11 @@ def _index(table: Table, name: str) -> str:
     return next(statement for statement in create(table) if f'INDEX "{name}"' in statement)
 
 
+def _later(table: Table, name: str) -> str:
+    """An index that a table got later: whoever comes from a version before it has got it with the table."""
+    return _index(table, name).replace("INDEX", "INDEX IF NOT EXISTS", 1)
+
+
 def _added(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
     """Columns that an older table gets, and what they are for."""
     new = [column for column in table.columns if column.name in names]
@@ -166,8 +173,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
             _index(RUN, name)
             for name in ("run_updated", "run_priority", "run_open", "run_quiet", "run_live", "run_ended")
         ),
-        # whoever comes from version 2 has got them with their tables
-        *(_index(table, f"{table.name}_at").replace("INDEX", "INDEX IF NOT EXISTS", 1) for table in (DRAFT, REMARK)),
+        *(_later(table, f"{table.name}_at") for table in (DRAFT, REMARK)),
         *_added(RELEASE, RELEASED_LATER),
         _index(RELEASE, "release_kind"),
         *create(WORK),
@@ -176,6 +182,8 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     5: (
         *_added(JOURNAL, ("checksum",)),
         *create(ENDED_SESSION),
+        *create(CAUSE),
+        _later(LETTER, "letter_replayed"),
         'DROP INDEX IF EXISTS "event_open"',
         _index(EVENT, "event_open"),
     ),

@@ -10,9 +10,10 @@ from typing import Any
 
 from penstock.errors import DocumentUnreadable, Place
 from penstock.lang.document import Mark
-from penstock.lang.process.bpmn import diagram_interchange, vendors
+from penstock.lang.process.bpmn import diagram_interchange, vendor_tasks, vendors
 from penstock.lang.process.bpmn.vocabulary import (
     BPMN,
+    CALLABLE,
     EVENT_DECLARATIONS,
     GATEWAYS,
     KEPT_ELEMENTS,
@@ -27,7 +28,7 @@ from penstock.lang.process.bpmn.vocabulary import (
 from penstock.lang.process.bpmn.xml_tree import XmlElement, XmlTree, mark_of, parse, to_xml
 from penstock.lang.read_json import parse_json
 
-_FLOW_NODES = (*TASKS, *GATEWAYS, *POSITIONS)
+_FLOW_NODES = (*TASKS, *GATEWAYS, *POSITIONS, *UNSUPPORTED)
 _LANES = ("lane", "flowNodeRef", "childLaneSet", "partitionElement")
 
 
@@ -55,6 +56,7 @@ class _Reader:
         self.collections: dict[str, list[tuple[dict[str, Any], XmlElement]]] = {}
         self.extensions: dict[str, Any] = {}
         self.roles: dict[str, dict[str, Any]] = {}
+        self.left_out: list[XmlElement] = []  # processes of the file that are kept, and not imported
         self.handlers: dict[str, str] = {}  # boundary event of compensation → its handler
         self.author_ids: dict[str, str] = {}  # id in the file → the author's id, which XML could not hold
 
@@ -81,6 +83,9 @@ class _Reader:
             data["roles"] = [*roles, *(role for role in self.roles.values() if role["id"] not in known)]
         if "roles" in data:
             marks["roles"] = mark_of(data["roles"], process)
+        for entry in data.pop("left_out", ()):  # of a file that we have written: what its elements do not show any more
+            if isinstance(entry, dict) and entry not in [known for known, _ in self.collections.get("left_out", ())]:
+                self._add("left_out", entry, process)
         for name, entries in self.collections.items():
             data[name] = [entry for entry, _ in entries]
             lines = [_mark(entry, node) for entry, node in entries]
@@ -116,10 +121,24 @@ class _Reader:
             raise DocumentUnreadable(why="it has no <process>", where=Place("", self.root.line, self.root.column))
         filled = [process for process in processes if any(child.name in _FLOW_NODES for child in process.children)]
         candidates = [process for process in filled if process.get("isExecutable") == "true"] or filled or processes
-        for other in filled:
-            if other is not candidates[0]:
+        for other in processes:
+            if other is candidates[0]:
+                continue
+            self.left_out.append(other)
+            if other in filled and other in candidates:
                 self._add_unsupported("second process of the file", other)
+            else:
+                why = "it is not executable" if other in filled else "nothing is drawn in it"
+                self._leave_out("the process", why, other)
+        for child in self.root.children:
+            if child.space == BPMN and child.name in CALLABLE:
+                self.left_out.append(child)
+                self._leave_out(f"the {CALLABLE[child.name]}", "only processes are", child)
         return candidates[0]
+
+    def _leave_out(self, what: str, why: str, node: XmlElement) -> None:
+        entry = {"what": what, "id": self._id(node), "name": node.get("name") or self._pool_name(node), "why": why}
+        self._add("left_out", {name: value for name, value in entry.items() if value}, node)
 
     def _top(self, process: XmlElement) -> dict[str, Any]:
         id = process.get("id") or "process"
@@ -136,6 +155,8 @@ class _Reader:
             if self.root.get(name)
         }  # fmt: skip
         file["process"] = id
+        if self.left_out:
+            file["others"] = [to_xml(other, self.prefixes) for other in self.left_out]
         foreign = {prefix: space for space, prefix in self.prefixes.items() if space not in STANDARD}
         if foreign:
             file["namespaces"] = foreign
@@ -222,6 +243,11 @@ class _Reader:
         if multi := _multi(node):
             entry["multi"] = multi
         vendors.read(node, entry, self.roles)
+        vendor_tasks.read_tool(node, entry)
+        if "tool" in entry and not node.get("messageRef"):
+            entry.pop("message", None)
+        for name, what in dict.fromkeys(vendor_tasks.not_read(node, entry)):
+            self._leave_out(f"«{name}» of", what, node)
         self._store("activities", entry, node)
 
     def _script(self, node: XmlElement, entry: dict[str, Any]) -> None:

@@ -47,6 +47,12 @@ UNSUPPORTED = {
     "callChoreography": "choreography", "globalTask": "global task", "implicitThrowEvent": "implicit event",
     "event": "plain event",
 }  # fmt: skip
+#: Elements beside the processes of a file that run elsewhere, and how a finding calls them.
+CALLABLE = {
+    "globalTask": "global task", "globalUserTask": "global user task", "globalManualTask": "global manual task",
+    "globalScriptTask": "global script task", "globalBusinessRuleTask": "global business rule task",
+    "choreography": "choreography", "globalChoreographyTask": "choreography task", "conversation": "conversation",
+}  # fmt: skip
 #: Elements that do not change how a process runs: kept as they are.
 KEPT_ELEMENTS = (
     "textAnnotation", "association", "group", "dataObject", "dataObjectReference", "dataStoreReference", "property",

@@ -69,7 +69,8 @@ class _Writer:
         head |= {"targetNamespace": str(self.file.get("targetNamespace") or "http://bpmn.io/schema/bpmn")}  # fmt: skip
         head |= {name: str(self.file[name]) for name in ("name", "exporter", "exporterVersion") if self.file.get(name)}
         parts = ['<?xml version="1.0" encoding="UTF-8"?>', open_tag("bpmn:definitions", head)]
-        parts += [*self._pools(), *self._declarations(), *body, *self._drawing(), "</bpmn:definitions>"]
+        others = [f"  {text}" for text in self.file.get("others") or []]
+        parts += [*self._pools(), *self._declarations(), *body, *others, *self._drawing(), "</bpmn:definitions>"]
         return "\n".join(parts) + "\n"
 
     # -- parts of the file ---------------------------------------------------------------------------------------------

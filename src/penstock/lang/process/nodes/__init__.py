@@ -29,6 +29,8 @@ def type_of(element: Element, graph: ProcessGraph) -> ElementType:
     assert activity is not None
     if activity.type == "subProcess":
         return ELEMENT_TYPES["subProcess" if graph.is_embedded(element) else "callActivity"]
+    if activity.tool and activity.type != "humanTask" and activity.bpmn != "receiveTask":
+        return ELEMENT_TYPES["serviceTask"]
     return ELEMENT_TYPES[str(activity.bpmn if activity.bpmn in _TAGGED else activity.type)]
 
 

@@ -11,8 +11,10 @@ from penstock.net.model import Effect
 
 
 def lower(context: LoweringContext) -> Fragment:
-    """Every item carries its agent, so that its mode can be switched (P-X.40)."""
+    """Every item carries its agent, so that its mode can be switched (P-X.40). What a tool does, nobody else does."""
     f = activity_fields(context)
+    if f.tool:
+        return work_item_fragment(context, Effect(executor="tool", args=tool_args(context)), agent=True)
     if f.python_code is not None:
         hint = "Make it a scriptTask, or remove the code."
         context.warning("idle_field", "«python_code» is run only by a scriptTask.", "python_code", hint=hint)
@@ -24,6 +26,16 @@ def lower(context: LoweringContext) -> Fragment:
     return work_item_fragment(
         context, effect, agent=f.agent_mode != "MANUAL", approve=f.agent_mode == "SUPERVISED", modes=True
     )
+
+
+def tool_args(context: LoweringContext) -> dict[str, Any]:
+    """The tool by its name, and what it is given."""
+    f = activity_fields(context)
+    context.shared.dependencies.append(("tool", f.tool, context.at("tool")))
+    args: dict[str, Any] = {"tool": f.tool, "data": VARIABLES, "activity_id": context.id}
+    if f.params is not None:
+        args["params"] = context.value(f.params, "params")
+    return {**args, "timeout_s": context.element.orchestration.timeout_s}
 
 
 def agent_args(context: LoweringContext) -> dict[str, Any]:

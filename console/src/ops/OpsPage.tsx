@@ -1,0 +1,47 @@
+/** Operations: what is refused beyond which limit, and the circuit breakers. */
+import "./ops.css";
+import { Unplug } from "lucide-react";
+import type { ReactNode } from "react";
+import { useGet } from "../api/cache";
+import type { Breaker } from "../api/types";
+import { Ago, Badge, Card, Empty, Failed, Skeleton } from "../components";
+import { useFrame } from "../shell/chrome";
+import { Link } from "../shell/router";
+import { may, useSession } from "../shell/session";
+import { useWords } from "../words";
+
+export default function OpsPage(): ReactNode {
+  const { t } = useWords();
+  const { me } = useSession();
+  useFrame([{ text: t.nav.ops }]);
+  return (
+    <div className="ops pad">
+      <h1>{t.nav.ops}</h1>
+      {may(me, "ops.read") ? <Breakers /> : <Empty title={t.error.forbidden("ops.read")} />}
+    </div>
+  );
+}
+
+function Breakers(): ReactNode {
+  const { t, f } = useWords();
+  const o = t.ops;
+  const answer = useGet<{ items: Breaker[] }>("/circuit-breakers");
+  const all = answer.data?.items;
+  const open = all?.filter((breaker) => breaker.status === "open") ?? [];
+  return (
+    <Card>
+      <div className="card-head"><Unplug size={16} className={open.length ? "ink-failed" : "dim"} aria-hidden /><h2>{o.breakers}</h2><span className="dim">{all && f.number(open.length)}</span></div>
+      {!all ? (answer.error ? <Failed error={answer.error} retry={answer.reload} /> : <div className="pad-small"><Skeleton h={34} n={2} /></div>)
+        : open.length === 0 ? <p className="home-none dim">{o.breakersNone}</p>
+        : (
+          <table className="ops-table">
+            <thead><tr><th>{o.breaker}</th><th>{t.runs.status}</th><th className="num">{o.failures}</th><th>{o.opened}</th></tr></thead>
+            <tbody>{open.map((breaker) => {
+              const [name = "", node = ""] = breaker.name.split("/");
+              return <tr key={breaker.name}><td><Link to={`/runs?name=${encodeURIComponent(name)}&node=${encodeURIComponent(node)}`} className="mono">{breaker.name}</Link></td><td><Badge tone={breaker.status === "open" ? "failed" : "held"}>{o.breakerState[breaker.status] ?? breaker.status}</Badge></td><td className="num">{breaker.recent.reduce((sum, failed) => sum + failed, 0)}/{breaker.recent.length}</td><td>{breaker.opened_at && <Ago time={breaker.opened_at} />}</td></tr>;
+            })}</tbody>
+          </table>
+        )}
+    </Card>
+  );
+}
