@@ -10,12 +10,14 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable
 
 from tools.mutate.tree import BUILD, ROOT, copy, environment, test_files
 
 MAP_TREE, PIECES = BUILD / "tree", BUILD / "lines"
 PIECE_SECONDS = 900
+NEAR_FILES, NEAR_TESTS = 3, 6
 
 
 def build(only: str = "", fresh: bool = False) -> None:
@@ -64,6 +66,8 @@ class Cover:
                     if tests:
                         known.setdefault(int(line), set()).update(tests)
 
+        self.of_file = Counter(test.partition("::")[0] for test in self.seconds)
+
     def tests_of(self, file: str, first: int, last: int, statement: int, source: bytes) -> set[str]:
         """Those that run one of these lines; else those that run the statement; else none."""
         where = _moved(file, source)
@@ -86,6 +90,14 @@ class Cover:
             if tests:
                 return tests
         return self.tests_of(file, 1, len(source.splitlines()), 1, source)
+
+    def nearest(self, tests: Iterable[str]) -> list[str]:
+        """A few fast ones of the files most of whose tests run the line: they are about it, and fail first."""
+        by_file: dict[str, list[str]] = {}
+        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+            by_file.setdefault(test.partition("::")[0], []).append(test)
+        near = sorted(by_file, key=lambda file: len(by_file[file]) / self.of_file[file], reverse=True)[:NEAR_FILES]
+        return [test for file in near for test in by_file[file][:NEAR_TESTS]]
 
     def order(self, tests: Iterable[str]) -> list[str]:
         """The fastest of every file, then the second of each: different tests notice different things."""

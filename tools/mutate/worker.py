@@ -47,7 +47,7 @@ class Worker:
         ran = 0
         self._write(mutant, mutant.apply(whole))
         try:
-            for some in _portions(cover.order(tests), cover, seconds):
+            for some in _portions(tests, cover, seconds):
                 answer = self._ask(some, cover)
                 while answer["failed"] and not self._passes_clean(answer["failed"], mutant, whole):
                     some = [test for test in some if test != answer["failed"]]
@@ -91,11 +91,12 @@ class Worker:
         os.utime(file, (self.stamp, self.stamp))
 
 
-def _portions(tests: list[str], cover: Cover, seconds: float) -> list[list[str]]:
-    """The first few, then the others, as far as they fit into the time."""
+def _portions(tests: set[str], cover: Cover, seconds: float) -> list[list[str]]:
+    """The nearest, a few of all kinds, then the others, as far as they fit into the time."""
+    near = cover.nearest(tests)
     fitting, spent = [], 0.0
-    for test in tests[:MOST]:
-        if spent + cover.seconds[test] <= seconds or not fitting:
+    for test in cover.order(tests - set(near))[:MOST]:
+        if spent + cover.seconds[test] <= seconds or not fitting and not near:
             fitting.append(test)
             spent += cover.seconds[test]
-    return [some for some in (fitting[:FIRST], fitting[FIRST:]) if some]
+    return [some for some in (near, fitting[:FIRST], fitting[FIRST:]) if some]
