@@ -159,4 +159,11 @@ def plain_type(hint: Any) -> Any:
     )
 
 
-WRONG: dict[Any, Any] = {str: 5, int: "five", float: "five", bool: "yes", list: "one", dict: "map"}
+WRONG: dict[Any, tuple[Any, ...]] = {
+    str: (5, True, ["x"], {}),
+    int: ("five", "5", 1.5, True, []),
+    float: ("five", "0.5", False, {}),
+    bool: ("yes", "true", 1, 0),
+    list: ("one", 1, {}),
+    dict: ("map", 1, []),
+}

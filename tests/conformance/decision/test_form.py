@@ -15,7 +15,7 @@ from penstock.lang.compile import check_document, compile_document
 from penstock.lang.decision import editor_schema
 from tests.conformance.decision import broken, form_of_seed
 from tests.conformance.decision.harness import alternatives
-from tests.conformance.decision.make import act, blocks, compiled, document, found, seeds
+from tests.conformance.decision.make import Play, act, blocks, compiled, document, found, seeds
 
 FILE = Path(editor_schema.__file__).with_name("workflow-dsl-v2.json")
 STRICT = FILE.with_name("workflow-dsl-v2.strict.json")
@@ -101,10 +101,11 @@ def test_a_choice(who: str, at: str, options: list[str]) -> None:
 def test_a_wrong_type(who: str, at: str, kind: type) -> None:
     """W-3.1.1, W-12.1.2, W-12.1.3, W-12.1.4: of every field; told at its place."""
     parent, _, name = at.rpartition("/")
-    made = right(who)
-    broken.at(made, parent)[name] = broken.WRONG[kind]
-    told = refused(made, at)
-    assert "wrong_type" in told or "bad_id" in told or (kind is dict and "missing_field" in told)
+    for wrong in broken.WRONG[kind]:
+        made = right(who)
+        broken.at(made, parent)[name] = wrong
+        told = refused(made, at)
+        assert "wrong_type" in told or "bad_id" in told or (kind is dict and "missing_field" in told), wrong
 
 
 def test_the_form_is_written_out_in_full() -> None:
@@ -277,6 +278,37 @@ def test_yaml_is_read_too() -> None:
     assert language == "decision" and [(f.where.line, f.where.pointer) for f in findings] == [
         (12, "/nodes/1/channel/type")
     ]
+
+
+@pytest.mark.parametrize("output", [None, {}, {"variable": "verdict"}])
+def test_w_4_3_2_policy_and_input_reach_the_judgment_and_output_is_optional(output: Any) -> None:
+    """W-4.3.2, W-12.1.2, C-01, C-10: nothing of them is lost; without `output`, or its variable, there are names."""
+    node: dict[str, Any] = {
+        "id": "judge_x", "type": "JUDGMENT",
+        "policy": {"type": "HYBRID", "rule_pack_id": "pack", "llm_config": {"model": "m", "temperature": 0.3}},
+        "input": {"data": "${input.rows}", "context": {"line": "${input.line}", "fixed": [1]}},
+    }  # fmt: skip
+    node |= {} if output is None else {"output": output}
+    m = Play([node, act("after", message="${judge_x.decision}")], "judge_x>after", input={"rows": [1, 2], "line": "L1"})
+    asked = m.args("judge_x")
+    assert asked["data"] == [1, 2] and asked["context"] == {"line": "L1", "fixed": [1]}
+    assert asked["policy"]["type"] == "HYBRID" and asked["policy"]["rule_pack_id"] == "pack"
+    assert asked["policy"]["llm_config"] == {"model": "m", "temperature": 0.3, "max_tokens": 1000}
+    m.ok("judge_x", {"decision": "normal"})
+    assert m.vars()["verdict" if output else "judgment_result"] == {"decision": "normal"}
+    assert m.args("after")["message"] == "normal"
+
+
+@pytest.mark.parametrize("type", ["DATA", "JUDGMENT"])
+def test_w_12_1_2_output_is_not_required_though_the_printed_schema_asks_for_it(type: str) -> None:
+    """W-12.1.2, W-4.3.2, C-01: the printed schema refuses a node without `output` or `variable`; this one takes it."""
+    for output in (None, {}, {"variable": "x"}):
+        made = broken.whole(type)
+        del made["nodes"][0]["output"]
+        made["nodes"][0] |= {} if output is None else {"output": output}
+        assert [str(f) for f in found(made) if f.severity == "error"] == [] and LOADING.is_valid(made)
+        printed = [error.message for error in PRINTED.iter_errors(made) if "required" in error.message]
+        assert bool(printed) is (output is None or output == {} and type == "DATA"), (output, printed)
 
 
 def test_what_is_no_workflow() -> None:

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from penstock.kernel import command as C
-from tests.conformance.decision.make import HOUR, Play, act, data, edges, node, parallel, rules, switch, undo, wait
+from tests.conformance.decision.make import (
+    HOUR,
+    Play,
+    act,
+    data,
+    document,
+    edges,
+    found,
+    node,
+    parallel,
+    rules,
+    switch,
+    undo,
+    wait,
+)  # fmt: skip
 
 ABC = [act("a"), act("b"), act("c")]
 THREE = {"x": ["a"], "y": ["b"], "z": ["c"]}
@@ -32,6 +47,42 @@ def test_branches_run_at_once_and_members_in_order() -> None:
     m.ok("a")
     assert m.asks() == ["c", "b"] and m.all_ok() == ["c", "b"] and m.status == "COMPLETED"
     assert Play([parallel("p", {"x": ["a", "b"], "y": ["c"]}), *ABC]).all_ok() == ["a", "c", "b"]
+
+
+def test_w_4_9_1_the_list_is_the_order_and_not_the_document() -> None:
+    """W-4.9.1, C-23: whatever stands first in `nodes`; of one branch never two at once, of all branches one each."""
+    m = Play([*ABC, act("d"), act("e"), parallel("p", {"x": ["c", "a", "b"], "y": ["e", "d"]})])
+    asked = []
+    for id in ("c", "a", "b", "e", "d"):
+        asked.append(m.asks())
+        m.ok(id)
+    assert asked == [["c", "e"], ["e", "a"], ["e", "b"], ["e"], ["d"]] and m.status == "COMPLETED"
+
+
+def test_w_4_9_1_two_branches_of_one_second_take_one() -> None:
+    """W-4.9.1: branches run concurrently; by the clock of the run."""
+    second = {"type": "time", "duration_seconds": 1}
+    m = Play([parallel("p", {"x": ["v"], "y": ["w"]}), wait("v", second), wait("w", second), act("after")], "p>after")
+    assert m.run.wake_at() == 1000
+    m.tick(1000)
+    assert m.asks() == ["after"]
+
+
+def test_w_4_9_1_nothing_runs_without_branches_or_join() -> None:
+    """W-4.9.1, W-12.1.2: both are required, with what each of them needs."""
+    whole = parallel("p", {"x": ["a"]})
+    for without, at in (
+        ("branches", "/nodes/0"), ("join", "/nodes/0"), ("branches/0/id", "/nodes/0/branches/0"),
+        ("branches/0/nodes", "/nodes/0/branches/0"), ("join/strategy", "/nodes/0/join"),
+    ):  # fmt: skip
+        made = json.loads(json.dumps(whole))
+        held = made
+        *way, last = without.split("/")
+        for step in way:
+            held = held[int(step) if isinstance(held, list) else step]
+        del held[last]
+        told = [(f.rule, f.where.pointer) for f in found(document([made, act("a")])) if f.severity == "error"]
+        assert ("missing_field", at) in told, without
 
 
 def test_a_branch_begins_at_its_first_member_even_where_context_is_fetched() -> None:

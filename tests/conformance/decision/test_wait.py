@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from penstock.kernel import command as C
 from tests.conformance.decision.make import DAY, HOUR, Play, act, node, rules, undo, wait
 
 EVENT = {"type": "event", "event": {"source": "lab.done", "filter": {"sample_id": "${input.id}"}}}
@@ -65,6 +66,76 @@ def test_a_filter_value_that_is_null_fails() -> None:
     """C-37: FILTER_VALUE_NULL, or any event would match by accident."""
     m = played(EVENT, input={"other": 1})
     assert m.status == "FAILED" and m.failure() == ("FILTER_VALUE_NULL", "validation", "wait_x")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"sample_id": "${input.gone}"}, {"sample_id": None}, {"sample_id": {"$gte": "${input.gone}"}},
+        {"sample_id": {"$in": ["S1", "${input.gone}"]}}, {"$or": [{"sample_id": "S1"}, {"n": "${input.gone}"}]},
+        {"line": {"id": "${input.gone}"}, "sample_id": "S1"},
+    ],
+)  # fmt: skip
+def test_w_4_7_6_null_anywhere_in_a_filter_fails(wanted: Any) -> None:
+    """W-4.7.6, C-37: however deep it stands; the failure is told with the filter as it would have been."""
+    m = played({"type": "event", "event": {"source": "lab.done", "filter": wanted}}, input={"id": "S1"})
+    assert m.status == "FAILED" and m.failure() == ("FILTER_VALUE_NULL", "validation", "wait_x")
+    assert m.st.failure is not None and m.st.failure.detail.keys() == wanted.keys()
+    m = played({"type": "event", "event": {"source": "lab.done", "filter": {"n": 0, "ok": False, "text": ""}}})
+    assert m.status == "WAITING"  # nothing is missing: these are values
+
+
+def test_w_4_7_6_early_events_in_their_order_and_for_many() -> None:
+    """W-4.7.6, C-37: the oldest that fits is taken, another source or another sample is not; one resumes many waits."""
+    m = Play([act("a"), wait("w", EVENT)], "a>w", input={"id": "S1"})
+    m.news("lab.begun", {"sample_id": "S1", "n": 0})
+    m.news("lab.done", {"sample_id": "S2", "n": 1})
+    m.news("lab.done", {"sample_id": "S1", "n": 2})
+    m.news("lab.done", {"sample_id": "S1", "n": 3})
+    m.ok("a")
+    assert m.status == "COMPLETED" and m.output("w")["n"] == 2
+    m = Play([act("a"), wait("v", EVENT), wait("w", EVENT)], "a>v a>w", input={"id": "S1"})
+    m.ok("a")
+    m.do(C.signal("e1", "lab.done", {"sample_id": "S1", "n": 4}, broadcast=True))
+    assert m.status == "COMPLETED" and m.output("v")["n"] == m.output("w")["n"] == 4
+
+
+@pytest.mark.parametrize("kind", ["event", "polling", "manual"])
+def test_w_4_7_6_the_day_begins_with_the_wait(kind: str) -> None:
+    """W-4.7.6, C-38: 24 hours after it has begun to wait, not after the run has; of category timeout."""
+    m = Play([act("a"), wait("w", KINDS[kind])], "a>w", input={"id": "S1"})
+    m.tick(HOUR)
+    m.ok("a")
+    if kind == "polling":
+        m.ok("w", {"status": "running"})
+    m.tick(DAY + HOUR - 1)
+    assert m.status != "FAILED"
+    m.tick(DAY + HOUR)
+    assert m.status == "FAILED" and m.failure() == ("WAIT_TIMEOUT", "timeout", "w")
+
+
+def test_w_4_7_6_a_wait_for_a_moment_has_no_limit_of_its_own() -> None:
+    """W-4.7.6, C-38: time: none, though it is longer than a day."""
+    m = played({"type": "time", "duration_days": 3})
+    assert m.run.wake_at() == 3 * DAY
+    m.tick(2 * DAY)
+    assert m.status == "WAITING"
+    m.tick(3 * DAY)
+    assert m.vars()["x_result"]["waited_ms"] == 3 * DAY
+
+
+@pytest.mark.parametrize("answer", [["failed"], "failed", None, 5, {"status": "FAILED?"}, {"state": "failed"}])
+def test_w_4_7_6_what_is_no_status_is_not_yet(answer: Any) -> None:
+    """W-4.7.6, C-38: only `response.status`, and only one of the four words; the first poll is at once."""
+    m = played(
+        {"type": "polling", "polling": {"endpoint": "/x", "success_condition": "fn.type_of(response) == 'boolean'"}}
+    )
+    assert m.asks() == ["wait_x"] and m.run.wake_at() == DAY
+    m.ok("wait_x", answer)
+    assert m.status == "WAITING" and m.run.wake_at() == 60_000
+    m.tick(60_000)
+    m.ok("wait_x", True)
+    assert m.asks() == ["after"]
 
 
 def test_a_manual_go() -> None:

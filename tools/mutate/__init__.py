@@ -1,0 +1,1 @@
+"""Tests the tests: breaks random places of the code, and tells which of them no test notices."""
