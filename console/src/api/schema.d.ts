@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 38f5b2cfc334c803e5c4938feabdee4fc1a1c85c88daa6241dac3e4d627053ea.
+ * Made from 5e6fd30e3443f897d15c59568b6eb343d6423abb3f80fe7a8b39d886d488dfcd.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -208,6 +208,7 @@ export interface components {
         };
         CheckpointPage: {
             items: components["schemas"]["CheckpointOut"][];
+            next: string | null;
         };
         CheckpointWhole: {
             checkpoint_number: number;
@@ -473,6 +474,7 @@ export interface components {
             run_id: string;
         };
         DiagramTrace: {
+            next: string | null;
             run_id: string;
             status: string;
             steps: components["schemas"]["DiagramEventOut"][];
@@ -791,6 +793,7 @@ export interface components {
         };
         HistoryOut: {
             items: components["schemas"]["TransitionOut"][];
+            next: string | null;
         };
         HomeOut: {
             /** Format: date-time */
@@ -1645,6 +1648,7 @@ export interface components {
         };
         TokenPage: {
             items: components["schemas"]["TokenOut"][];
+            next: string | null;
         };
         TraceError: {
             at: string;

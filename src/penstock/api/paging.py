@@ -15,7 +15,12 @@ from penstock.errors import BadInput
 LARGEST = 2_000_000_000
 Nth = Annotated[int | None, Query(ge=1, le=LARGEST)]
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
+LongLimit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=500, description="`next` of the page before.")]
+
+
+#: the header that tells the cursor of the next page where the body has a form that others have laid down
+NEXT = "Penstock-Next"
 
 
 def cursor_of(place: Any) -> str:

@@ -6,26 +6,41 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import Path
+from starlette.responses import Response
 
+from penstock.api import paging
+from penstock.api.replies import reply
 from penstock.api.server_state import Door
+from penstock.api.shapes.runs import TraceOut
+from penstock.app.runs.timeline.trace import trace_page
 from penstock.errors import CheckpointNotFound
 from penstock.store.run_store import RunRow
 
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-def history_body(door: Door, row: RunRow) -> dict[str, Any]:
-    return {"items": [msgspec.to_builtins(transition) for transition in door.history(row.id)]}
+def trace_reply(door: Door, run: str, cursor: str | None, limit: int) -> Response:
+    """W-10.2.1 says what the document has: where the executed nodes go on is told by a header."""
+    page, place = trace_page(door, run, paging.read_cursor(cursor, int) or 0, limit)
+    more = {paging.NEXT: paging.cursor_of(place)} if place is not None else None
+    return reply(TraceOut, page, headers=more)
 
 
-def checkpoints_body(door: Door, row: RunRow) -> dict[str, Any]:
+def history_body(door: Door, row: RunRow, cursor: str | None, limit: int) -> dict[str, Any]:
+    page, more = paging.page_of(door.history(row.id), cursor, limit)
+    return {"items": [msgspec.to_builtins(transition) for transition in page], "next": more}
+
+
+def checkpoints_body(door: Door, row: RunRow, cursor: str | None, limit: int) -> dict[str, Any]:
+    page, more = paging.page_of(door.store.checkpoints(row.id), cursor, limit)
     return {
+        "next": more,
         "items": [
             {"id": checkpoint.id, "instance_id": checkpoint.run, "checkpoint_number": checkpoint.number,
              "node_id": checkpoint.node, "status": checkpoint.status, "size_bytes": checkpoint.size,
              "storage": checkpoint.storage, "created_at": checkpoint.at, "expires_at": checkpoint.until or None}
-            for checkpoint in door.store.checkpoints(row.id)
-        ]
+            for checkpoint in page
+        ],
     }  # fmt: skip
 
 

@@ -19,30 +19,12 @@ from penstock.api.console_files import serve_console
 from penstock.api.document_folder import DocumentFolder
 from penstock.api.headers import EdgeMiddleware
 from penstock.api.identity import Identity
-from penstock.api.language import language_routers
+from penstock.api.long_reads import LongReads
 from penstock.api.openapi import complete_openapi, operation_id, serve_reference, tags
 from penstock.api.options import Options
 from penstock.api.presence import Presence
-from penstock.api.routes import (
-    admin,
-    batch,
-    configs,
-    definitions,
-    events,
-    health,
-    home,
-    hooks,
-    inbox,
-    live,
-    me,
-    metrics,
-    registry,
-    run_views,
-    runs,
-    schedules,
-    stand_ins,
-    status_labels,
-)
+from penstock.api.route_table import ROUTES
+from penstock.api.routes import hooks, me, metrics
 from penstock.api.self_calls import SelfCalls
 from penstock.api.server_state import ServerState
 from penstock.api.stream import EventHub
@@ -52,15 +34,10 @@ from penstock.app.access.audit import AuditLog
 from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.keys import first_key
 from penstock.app.penstock import Penstock
+from penstock.app.runs.long_runs import loop_facts_of
+from penstock.app.runs.reader_door import options_of
 from penstock.demo import sample_runs as living
 
-_LANGUAGES = language_routers()
-ROUTES = (
-    me.router, home.router, runs.router, run_views.router, batch.router, inbox.router, definitions.router, hooks.router,
-    *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
-    stand_ins.router, configs.router, configs.proposed, *registry.routers,
-    admin.router, status_labels.router, live.router, health.router, metrics.router,
-)  # fmt: skip
 _ABOUT = """Runs documents durably. Every answer that is not a success is a problem (RFC 9457) with a code, a place and
 a hint. Lists have a cursor; what is sent twice with one Idempotency-Key is done once."""
 
@@ -76,6 +53,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
             server.presence = Presence()
             server.audit, server.idempotency = AuditLog(door.store), IdempotencyKeys(door.store)
             server.webhook_rates = WebhookRates()
+            server.long_reads = LongReads(options_of(door), loop_facts=loop_facts_of(door.settings))
             rate = None if server.options.dev else rate_of(door.settings)
             server.auth_throttle = AuthThrottle(door, server.audit, rate, door.now)
             server.telemetry = Telemetry(door, server.hub)
@@ -90,6 +68,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
                 for task in background:
                     task.cancel()
                 server.hub.close()
+                await server.long_reads.close()
                 await door.drain(EFFECTS_S)
                 await server.telemetry.close()
 

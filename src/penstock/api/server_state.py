@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeAlias
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 
 from penstock.api.auth_throttle import AuthThrottle
 from penstock.api.identity import Identity
+from penstock.api.long_reads import LongReads
 from penstock.api.options import Options
 from penstock.api.presence import Presence
 from penstock.api.stream import EventHub
@@ -37,6 +39,7 @@ class ServerState:
         self.webhook_rates: WebhookRates
         self.auth_throttle: AuthThrottle
         self.telemetry: Telemetry
+        self.long_reads: LongReads | None = None  # None in the process that reads them
         self.draining = False
 
 
@@ -48,6 +51,11 @@ def server_of(request: Request) -> ServerState:
 async def _server(request: Request) -> ServerState:
     """A dependency that is not async would be sent to a pool of threads."""
     return server_of(request)
+
+
+def needs_server(dependant: Dependant) -> bool:
+    """Whether a route asks for more than its door and its caller."""
+    return any(part.call is _server or needs_server(part) for part in dependant.dependencies)
 
 
 async def caller_of(request: Request) -> Caller:

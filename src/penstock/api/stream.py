@@ -13,6 +13,7 @@ import msgspec
 
 from penstock.api.time_fields import iso
 from penstock.app.penstock import Penstock
+from penstock.app.runs.timeline.events import EventPage
 from penstock.host.loaded_run import LoadedRun
 from penstock.kernel.state import STATUS
 
@@ -28,6 +29,8 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 
 #: whether whoever listens may still do so
 StillAllowed = Callable[[], Awaitable[bool]]
+#: the events of a long run after a number
+Pages = Callable[[int], Awaitable[EventPage]]
 
 
 class AccessCheck:
@@ -137,11 +140,11 @@ def sse_message(event: str, id: str, data: Any) -> bytes:
 
 
 async def run_events(
-    hub: EventHub, door: Penstock, run: str, after: int, still_allowed: StillAllowed
+    hub: EventHub, door: Penstock, run: str, after: int, still_allowed: StillAllowed, pages: Pages | None = None
 ) -> AsyncIterator[bytes]:
     """The events of one run from the first that the reader has not seen; exact, for the journal has them all. When the
     server stops it ends, and whoever reads comes back with the last number."""
-    events = door.subscribe(run, after=after).__aiter__()
+    events = door.subscribe(run, after=after, pages=pages).__aiter__()
     coming: asyncio.Future[Any] | None = None
     stopped, access = asyncio.ensure_future(hub.stopped.wait()), AccessCheck(still_allowed)
     try:

@@ -13,8 +13,10 @@ import msgspec
 from fastapi import Request, params
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
+from penstock.api.elsewhere import elsewhere_of
+from penstock.api.server_state import needs_server
 from penstock.errors import BodyUnreadable, MediaWrong, QueryUnknown
 from penstock.host.blobs import REF
 
@@ -25,6 +27,9 @@ DEEPEST = 100
 _SMALL = 256 * 1024
 _LARGE = re.compile(rb"\d{19}")
 _JSON = re.compile(r"\Aapplication/(?:json|[\w.-]+\+json)\s*(?:;.*)?\Z", re.IGNORECASE)
+
+#: parameters whose value may be the id of a run
+RUN_NAMES = ("run", "id", "proc_inst_id")
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -38,7 +43,7 @@ class StrictRoute(APIRoute):
 
             async def read(request: Request) -> Response:
                 self._refuse_unknown(request)
-                return _not_modified(request, await plain(request))
+                return _not_modified(request, await self._elsewhere(request) or await plain(request))
 
             return read
 
@@ -53,6 +58,30 @@ class StrictRoute(APIRoute):
     def _names(self) -> list[str]:
         fields = get_flat_params(self.dependant)
         return [str(field.alias) for field in fields if isinstance(field.field_info, params.Query)]
+
+    async def _elsewhere(self, request: Request) -> Response | None:
+        """The response of the process that reads long runs, where one of these is asked for."""
+        for name in self._of_runs:
+            run = request.path_params.get(name) or request.query_params.get(name)
+            if run is not None:
+                elsewhere = await elsewhere_of(request)
+                if elsewhere.long_run(str(run)) is not None:
+                    return await elsewhere.same()
+        return None
+
+    @functools.cached_property
+    def _of_runs(self) -> list[str]:
+        """Parameters that may name a run. None where the route has more to do than to read from its door."""
+        of = self.dependant
+        if of.request_param_name or needs_server(of) or issubclass(self.response_class_here, StreamingResponse):
+            return []
+        fields = get_flat_params(of)
+        return [name for name in RUN_NAMES if name in (str(field.alias) for field in fields)]
+
+    @property
+    def response_class_here(self) -> type[Response]:
+        given = self.response_class
+        return given if isinstance(given, type) else given.value
 
     def _refuse_unknown(self, request: Request) -> None:
         if not request.query_params:

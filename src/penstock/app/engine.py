@@ -85,6 +85,14 @@ class Engine(OpenStore):
             hint = "Leave the profile out, or use another store."
             raise BadInput(what="the profile", why=f"this store was made for {born}", hint=hint)
 
+    @property
+    def given_settings(self) -> Mapping[str, Any]:
+        return self._settings
+
+    @property
+    def shared(self) -> Shared:
+        return self._installation.shared
+
     def profile(self) -> str:
         return self.opened().profile() or self._profile or "dev"
 

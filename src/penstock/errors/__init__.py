@@ -71,6 +71,8 @@ from penstock.errors.requests import ChangedMeanwhile as ChangedMeanwhile
 from penstock.errors.requests import IdempotencyConflict as IdempotencyConflict
 from penstock.errors.requests import MediaWrong as MediaWrong
 from penstock.errors.requests import QueryUnknown as QueryUnknown
+from penstock.errors.requests import ReaderFailed as ReaderFailed
+from penstock.errors.requests import ReadsTooMany as ReadsTooMany
 from penstock.errors.requests import RequestRunning as RequestRunning
 from penstock.errors.requests import RouteMissing as RouteMissing
 from penstock.errors.runs import AnswerInvalid as AnswerInvalid

@@ -51,3 +51,15 @@ class BadInput(PenstockError, code="PS-400-INPUT"):
     """{what} cannot be read: {why}."""
 
     hint = "Correct what is named: a path counts from the folder you are in, a value is JSON."
+
+
+class ReadsTooMany(PenstockError, code="PS-429-READS"):
+    """{count} reads of long runs of this tenant wait already."""
+
+    hint = "Wait as long as Retry-After says; ask for pages, and for one run at a time."
+
+
+class ReaderFailed(PenstockError, code="PS-503-READER"):
+    """The long run could not be read: {why}."""
+
+    hint = "The engine goes on; ask again, or ask for an earlier fact or a smaller page."

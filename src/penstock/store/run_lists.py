@@ -145,6 +145,10 @@ class RunListStore(Protocol):
         """Runs that have not ended and whose key begins so: number, id."""
         ...
 
+    def open_called(self, parent: str, limit: int) -> list[tuple[int, str]]:
+        """Runs that another one has called and that have not ended: number, id."""
+        ...
+
     def firings_since(self, tenant: str, floor: int, since: int, limit: int) -> list[tuple[int, ...]]:
         """Firings of runs from number `floor` on that settled after `since`, those of the newest runs first: net, node,
         status, attempts, started, ended."""
@@ -269,6 +273,11 @@ class SqlRunLists(Sql):
             else:
                 low = int(row[0][0]) + 1
         return low
+
+    def open_called(self, parent: str, limit: int) -> list[tuple[int, str]]:
+        return self._rows(
+            f"SELECT no, id FROM run WHERE parent=? AND {self.PLAIN}status<{_ENDED} LIMIT ?", (parent, limit)
+        )
 
     def nets(self) -> list[tuple[int, str, str, str]]:
         return self._rows("SELECT no, hash, name, language FROM net ORDER BY no")

@@ -148,7 +148,13 @@ class RunStore(Protocol):
 
     def last_run(self) -> int: ...
 
-    def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]: ...
+    def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
+        """Its turns after a fact, in pages: however slowly they are taken, no read of the store stays open."""
+        ...
+
+    def facts_of(self, run: int) -> int:
+        """How many facts a run has. Costs one look-up."""
+        ...
 
     def add_net(self, row: NetRow) -> int:
         """The number of the net with this hash, released now or before."""
@@ -187,6 +193,8 @@ class RunStore(Protocol):
 
 
 RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent,checkpoint_seq,checkpoint"
+#: turns of a journal that one read takes; the first reads take fewer, for those who want the next one only
+JOURNAL_PAGE, _FIRST_PAGE = 1024, 16
 UNFINISHED = "SELECT no FROM run WHERE status IN (0,2,4) AND status < 5"  # «< 5» is what the partial index asks for
 
 
@@ -242,9 +250,20 @@ class SqlRuns(Sql):
         return number
 
     def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
-        sql = "SELECT seq_from,seq_to,at,body,checksum FROM journal WHERE run=? AND seq_from>? ORDER BY seq_from"
-        for row in self._read(sql, (run, after)):
-            yield JournalRow(*row)
+        columns = "seq_from,seq_to,at,body,checksum"
+        sql = f"SELECT {columns} FROM journal WHERE run=? AND seq_from>? ORDER BY seq_from LIMIT ?"
+        size = _FIRST_PAGE
+        while True:
+            page = self._read(sql, (run, after, size)).fetchall()
+            for row in page:
+                yield JournalRow(*row)
+            if len(page) < size:
+                return
+            after, size = page[-1][0], min(4 * size, JOURNAL_PAGE)
+
+    def facts_of(self, run: int) -> int:
+        number: int = self._one("SELECT seq_to FROM journal WHERE run=? ORDER BY seq_from DESC LIMIT 1", (run,)) or 0
+        return number
 
     def net(self, no: int) -> NetRow:
         sql = "SELECT no,hash,name,language,body,source,released_at FROM net WHERE no=?"

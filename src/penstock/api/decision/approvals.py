@@ -129,5 +129,5 @@ async def judge(asked: shape.ReviewAsked, door: Door, server: Server, who: Calle
 
 def _decided(door: Door, server: Server, who: Caller, item: str, run: str) -> Response:
     server.hub.publish(who.tenant, "inbox", {"item": item})
-    body = {"id": _id(item), "instance_id": run, "instance_status": door.view(run).status}
+    body = {"id": _id(item), "instance_id": run, "instance_status": door.status(run).status}
     return reply(shape.ApprovalDecided, body)

@@ -10,9 +10,10 @@ from starlette.responses import Response
 from penstock.api import paging
 from penstock.api.audited import AuditedRoute, RunKey, run_started_by
 from penstock.api.decision import shapes as shape
+from penstock.api.elsewhere import Long
 from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id
-from penstock.api.run_history import Number, checkpoint_body, checkpoints_body, history_body
+from penstock.api.run_history import Number, checkpoint_body, checkpoints_body, history_body, trace_reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes.run_history import CheckpointPage, CheckpointWhole, HistoryOut
 from penstock.api.shapes.runs import TraceOut
@@ -21,7 +22,6 @@ from penstock.app.releases import start_release
 from penstock.app.runs.detail import detail
 from penstock.app.runs.search import Filters, find_runs
 from penstock.app.runs.summary import RunSummary
-from penstock.app.runs.timeline.trace import trace
 from penstock.errors import NodeNotFound, NotWaiting, ReleaseNotFound, RunNotFound
 from penstock.store.run_store import RunRow
 
@@ -90,7 +90,7 @@ async def start(asked: shape.InstanceAsked, door: Door, run_key: RunKey, who: Ca
         door, asked.workflow_id, asked.input, version=asked.version, parent=parent, key=run_key,
         trigger={"type": "manual", "source": f"user:{who.user}"},
     )  # fmt: skip
-    body = {"instance_id": run, "status": door.view(run).status}
+    body = {"instance_id": run, "status": door.status(run).status}
     return reply(shape.WorkflowInstanceStarted, body, status=201, headers={"Location": f"/api/v1/instances/{run}"})
 
 
@@ -100,18 +100,24 @@ async def get(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
 
 
 @router.get("/{id}/trace", response_model=TraceOut, summary="Its execution trace (W-10.2.1)")
-async def execution(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(TraceOut, trace(door, _row(door, id).id))
+async def execution(
+    id: Id, door: Door, limit: paging.LongLimit = 1000, cursor: paging.Cursor = None, _: Caller = may("run.read")
+) -> Response:
+    return trace_reply(door, _row(door, id).id, cursor, limit)
 
 
 @router.get("/{id}/history", response_model=HistoryOut, summary="Every transition (W-2.2.5)")
-async def history(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(HistoryOut, history_body(door, _row(door, id)))
+async def history(
+    id: Id, door: Door, limit: paging.LongLimit = 1000, cursor: paging.Cursor = None, _: Caller = may("run.read")
+) -> Response:
+    return reply(HistoryOut, history_body(door, _row(door, id), cursor, limit))
 
 
 @router.get("/{id}/checkpoints", response_model=CheckpointPage, summary="Its checkpoints (W-8.2.1)")
-async def checkpoints(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(CheckpointPage, checkpoints_body(door, _row(door, id)))
+async def checkpoints(
+    id: Id, door: Door, limit: paging.LongLimit = 1000, cursor: paging.Cursor = None, _: Caller = may("run.read")
+) -> Response:
+    return reply(CheckpointPage, checkpoints_body(door, _row(door, id), cursor, limit))
 
 
 @router.get("/{id}/checkpoints/{number}", response_model=CheckpointWhole, summary="What one of them holds (W-8.1.2)")
@@ -121,41 +127,41 @@ async def checkpoint(id: Id, number: Number, door: Door, _: Caller = may("run.re
 
 @router.post("/{id}/cancel", response_model=shape.WorkflowInstanceOut, summary="Cancel it")
 async def cancel(
-    id: Id, door: Door, _asked: shape.InstanceCancelAsked | None = None, _: Caller = may("run.steer")
+    id: Id, door: Door, long: Long, _asked: shape.InstanceCancelAsked | None = None, _: Caller = may("run.steer")
 ) -> Response:
     run = _row(door, exact_run_id(door, id)).id
     await door.cancel(run)
-    return _instance_reply(door, run)
+    return await long.changed(run, "instances") or _instance_reply(door, run)
 
 
 @router.post("/{id}/resume", response_model=shape.WorkflowInstanceOut, summary="Let it go on")
-async def resume(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
+async def resume(id: Id, door: Door, long: Long, _: Caller = may("run.steer")) -> Response:
     run = _row(door, exact_run_id(door, id)).id
     await door.resume(run)
-    return _instance_reply(door, run)
+    return await long.changed(run, "instances") or _instance_reply(door, run)
 
 
 @router.post("/{id}/retry", response_model=shape.WorkflowInstanceOut, summary="Try again where it failed")
-async def retry(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
+async def retry(id: Id, door: Door, long: Long, _: Caller = may("run.steer")) -> Response:
     run = _row(door, exact_run_id(door, id)).id
     await door.retry(run)
-    return _instance_reply(door, run)
+    return await long.changed(run, "instances") or _instance_reply(door, run)
 
 
 @router.post("/{id}/compensate", response_model=shape.WorkflowInstanceOut, summary="Undo what it has done")
 async def compensate(
-    id: Id, door: Door, asked: shape.InstanceCompensateAsked | None = None, _: Caller = may("run.steer")
+    id: Id, door: Door, long: Long, asked: shape.InstanceCompensateAsked | None = None, _: Caller = may("run.steer")
 ) -> Response:
     run = _row(door, exact_run_id(door, id)).id
     await door.compensate(run, only=asked.node_ids if asked is not None else ())
-    return _instance_reply(door, run)
+    return await long.changed(run, "instances") or _instance_reply(door, run)
 
 
 @router.post(
     "/{id}/nodes/{node_id}/signal", response_model=shape.WorkflowInstanceOut, summary="Let a waiting node go on"
 )
 async def signal(
-    id: Id, node_id: Id, door: Door, run_key: RunKey, asked: shape.NodeSignalAsked | None = None,
+    id: Id, node_id: Id, door: Door, long: Long, run_key: RunKey, asked: shape.NodeSignalAsked | None = None,
     _: Caller = may("run.steer"),
 ) -> Response:  # fmt: skip
     row, given = _row(door, exact_run_id(door, id)), asked or shape.NodeSignalAsked(payload=None, id="")
@@ -165,4 +171,4 @@ async def signal(
             raise NodeNotFound(node=node_id)
         raise NotWaiting(why=f"«{node_id}» of {row.id} does not wait for a signal")
     await door.signal(row.id, waits.name, given.payload, id=given.id or run_key or "")
-    return _instance_reply(door, row.id)
+    return await long.changed(row.id, "instances") or _instance_reply(door, row.id)

@@ -12,6 +12,7 @@ from penstock.api import paging
 from penstock.api.audited import AuditedRoute, RunKey, run_started_by
 from penstock.api.diagram import shapes as shape
 from penstock.api.document_checks import check_document
+from penstock.api.elsewhere import Long
 from penstock.api.problems import finding_body, problem
 from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id
@@ -97,39 +98,46 @@ async def get_diagram_run(id: Id, door: Door, _: Caller = may("run.read")) -> Re
 
 
 @router.get("/diagram-runs/{id}/trace", response_model=shape.DiagramTrace, summary="What happened, step by step")
-async def diagram_trace(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
+async def diagram_trace(
+    id: Id, door: Door, limit: paging.LongLimit = 1000, cursor: paging.Cursor = None, _: Caller = may("run.read")
+) -> Response:
     run = _run(door, id)
-    steps = door.events(run)
-    return reply(shape.DiagramTrace, {"run_id": run, "status": door.view(run).status, "steps": steps})
+    steps = door.events(run, after=paging.read_cursor(cursor, int) or 0, most=limit + 1)
+    more = paging.cursor_of(steps[limit - 1].seq) if len(steps) > limit else None
+    body = {"run_id": run, "status": door.status(run).status, "steps": steps[:limit], "next": more}
+    return reply(shape.DiagramTrace, body)
 
 
 @router.get("/diagram-runs/{id}/tokens", response_model=shape.TokenPage, summary="Every token with its envelope")
 async def tokens(
     id: Id, door: Door, edge: Annotated[str | None, Query(max_length=400)] = None,
-    epoch: Annotated[int | None, Query(ge=0, le=paging.LARGEST)] = None, _: Caller = may("run.read"),
+    epoch: Annotated[int | None, Query(ge=0, le=paging.LARGEST)] = None, limit: paging.LongLimit = 1000,
+    cursor: paging.Cursor = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
-    return reply(shape.TokenPage, {"items": door.tokens(_run(door, id), edge=edge, epoch=epoch)})
+    page, more = paging.page_of(door.tokens(_run(door, id), edge=edge, epoch=epoch), cursor, limit)
+    return reply(shape.TokenPage, {"items": page, "next": more})
 
 
 @router.get(
     "/diagram-runs/{id}/events", summary="Its events as they happen (SSE)", responses=EVENTS,
     response_class=StreamingResponse, dependencies=[may("run.read")],
 )  # fmt: skip
-async def diagram_events(id: Id, door: Door, request: Request, who: Who) -> StreamingResponse:
+async def diagram_events(id: Id, door: Door, request: Request, who: Who, long: Long) -> StreamingResponse:
     last = request.headers.get("last-event-id") or "0"
     after = int(last) if last.isdecimal() and len(last) < 16 else 0
     server = server_of(request)
-    events = run_events(server.hub, door, _run(door, id), after, server.identity.still_allowed(request, who))
+    run, allowed = _run(door, id), server.identity.still_allowed(request, who)
+    events = run_events(server.hub, door, run, after, allowed, long.pages(run))
     return StreamingResponse(events, media_type="text/event-stream")
 
 
 @router.post(
     "/diagram-runs/{id}:cancel", response_model=shape.DiagramRunOut, status_code=202, summary="End it",
 )  # fmt: skip
-async def cancel_diagram_run(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
+async def cancel_diagram_run(id: Id, door: Door, long: Long, _: Caller = may("run.steer")) -> Response:
     run = _run(door, exact_run_id(door, id))
     await door.cancel(run)
-    return _run_reply(door, run, status=202)
+    return await long.changed(run, "diagram-runs", status=202) or _run_reply(door, run, status=202)
 
 
 @router.post(
@@ -137,8 +145,8 @@ async def cancel_diagram_run(id: Id, door: Door, _: Caller = may("run.steer")) -
 )
 async def respond(
     id: Id, label: Annotated[str, Path(max_length=200)], asked: shape.RespondAsked, door: Door,
-    who: Caller = may("inbox.decide"),
+    long: Long, who: Caller = may("inbox.decide"),
 ) -> Response:  # fmt: skip
     run = _run(door, exact_run_id(door, id))
     await answer(door, run, label, asked.value, by=who, permissions=who.permissions)
-    return _run_reply(door, run)
+    return await long.changed(run, "diagram-runs") or _run_reply(door, run)

@@ -86,6 +86,7 @@ class DiagramTrace(ResponseBody):
     run_id: str
     status: str
     steps: list[DiagramEventOut]
+    next: str | None
 
 
 class EnvelopeOut(ResponseBody, of=Envelope, first=("id",)):
@@ -98,6 +99,7 @@ class TokenOut(ResponseBody, of=TokenRecord):
 
 class TokenPage(ResponseBody):
     items: list[TokenOut]
+    next: str | None
 
 
 class RespondAsked(RequestBody):

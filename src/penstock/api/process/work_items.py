@@ -10,13 +10,21 @@ from starlette.responses import Response
 
 from penstock.api import paging
 from penstock.api.audited import RunKey, run_started_by
+from penstock.api.elsewhere import Long
 from penstock.api.process import work_item_shapes as shape
 from penstock.api.process.error_words import IfMatch, InProcessWords, same_tenant, seen_version
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, Server, may
-from penstock.app.process.events import each_event
+from penstock.app.process.events import each_event, first_run
 from penstock.app.process.reevaluation import reevaluation
-from penstock.app.process.work_items import LocatedItem, WorkItems, instance_body, status_of, version_of
+from penstock.app.process.work_items import (
+    LocatedItem,
+    WorkItems,
+    fold_ahead,
+    instance_body,
+    status_of,
+    version_of,
+)
 from penstock.dialects.process.words import ITEMS
 from penstock.errors import BadInput, ProcessScope
 from penstock.store.work_items import WorkRow
@@ -73,17 +81,18 @@ async def instance(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
 async def compensate_instance(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
     work_items = WorkItems(door)
     await work_items.compensate(id)
-    return _instance_reply(work_items, id)
+    return await _instance_reply(work_items, id)
 
 
 @router.post("/instances/{id}:terminate", response_model=shape.InstanceTold, status_code=202, summary="End it now")
 async def terminate_instance(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
     work_items = WorkItems(door)
     await work_items.terminate(id)
-    return _instance_reply(work_items, id)
+    return await _instance_reply(work_items, id)
 
 
-def _instance_reply(work_items: WorkItems, id: str) -> Response:
+async def _instance_reply(work_items: WorkItems, id: str) -> Response:
+    await fold_ahead(work_items.door, id)
     row, process = work_items.instance(id)
     body = {
         "proc_inst_id": row.id, "status": process.status, "compensation_status": process.compensation_status,
@@ -143,8 +152,9 @@ class ItemTarget:
     def seen(self, asked: shape.Seen | None) -> int | None:
         return seen_version(self.if_match, asked.version if asked is not None else None)
 
-    def whole(self) -> Response:
+    async def whole(self) -> Response:
         self._publish()
+        await fold_ahead(self.work_items.door, self.id)
         return _item(self.work_items, self.id)
 
     def next(self, reached: list[str]) -> Response:
@@ -169,7 +179,7 @@ async def start_workitem(
     at: At, asked: shape.WorkItemStartAsked | None = None, who: Caller = may("process.work")
 ) -> Response:
     await at.work_items.start(at.id, by=who, version=at.seen(asked))
-    return at.whole()
+    return await at.whole()
 
 
 @router.post("/workitems/{id}:submit", response_model=shape.WorkItemSubmittedOut, summary="Hand in its result")
@@ -196,7 +206,7 @@ async def approve_workitem(
 async def reject_workitem(at: At, asked: shape.WorkItemRejectAsked, who: Caller = may("process.approve")) -> Response:
     _own(asked.approver_id, who)
     await at.work_items.reject(at.id, by=who, comment=asked.comment, version=at.seen(asked))
-    return at.whole()
+    return await at.whole()
 
 
 @router.post("/workitems/{id}:rework", response_model=shape.WorkitemWhole, summary="Have it done again (P-X.15)")
@@ -204,13 +214,13 @@ async def rework_workitem(
     at: At, asked: shape.ReworkAsked | None = None, who: Caller = may("process.approve")
 ) -> Response:
     await at.work_items.rework(at.id, by=who, comment=asked.comment if asked else None, version=at.seen(asked))
-    return at.whole()
+    return await at.whole()
 
 
 @router.post("/workitems/{id}:set-mode", response_model=shape.WorkitemWhole, summary="Say who does it (P-X.40)")
 async def set_workitem_mode(at: At, asked: shape.SetModeAsked, who: Caller = may("process.work")) -> Response:
     await at.work_items.set_mode(at.id, asked.mode, by=who, version=at.seen(asked))
-    return at.whole()
+    return await at.whole()
 
 
 @router.post("/workitems/{id}:take-over", response_model=shape.WorkitemWhole, summary="Do it instead of the agent")
@@ -218,13 +228,13 @@ async def take_over_workitem(
     at: At, asked: shape.TakeOverAsked | None = None, who: Caller = may("process.work")
 ) -> Response:
     await at.work_items.take_over(at.id, by=who, comment=asked.comment if asked else None, version=at.seen(asked))
-    return at.whole()
+    return await at.whole()
 
 
 @router.post("/workitems/{id}:delegate", response_model=shape.WorkitemWhole, summary="Let somebody else do it")
 async def delegate_workitem(at: At, asked: shape.DelegateToAsked, who: Caller = may("process.work")) -> Response:
     await at.work_items.delegate(at.id, asked.to, by=who, comment=asked.comment, version=at.seen(asked))
-    return at.whole()
+    return await at.whole()
 
 
 @router.post("/workitems/{id}:comment", response_model=shape.WorkitemWhole, summary="Say something about it")
@@ -233,7 +243,7 @@ async def comment_workitem(
 ) -> Response:
     target = ItemTarget(id, door, server)
     target.work_items.comment(id, asked.text, by=who)
-    return target.whole()
+    return await target.whole()
 
 
 # ---- beside ----------------------------------------------------------------------------------------------------------
@@ -243,10 +253,13 @@ async def comment_workitem(
     "/events", response_model=shape.ProcessEventPage, summary="What was told, in order per instance (P-E, P-X.38)"
 )
 async def events(
-    door: Door, proc_inst_id: Text = None, event: Text = None, limit: paging.Limit = 50,
+    door: Door, long: Long, proc_inst_id: Text = None, event: Text = None, limit: paging.Limit = 50,
     cursor: paging.Cursor = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
     after = paging.read_cursor(cursor, tuple[int, int])
+    first = first_run(door, after) if proc_inst_id is None else None
+    if first is not None and long.long_run(first) is not None:
+        return await long.same()
     page, place = each_event(door, run=proc_inst_id, topic=event, after=after, limit=limit)
     following = paging.cursor_of(place) if place is not None else None
     return reply(shape.ProcessEventPage, {"items": page, "next": following})

@@ -10,9 +10,10 @@ from starlette.responses import Response, StreamingResponse
 from penstock.api import paging
 from penstock.api.audited import AuditedRoute, RunKey, run_started_by
 from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawing_reply
+from penstock.api.elsewhere import Long
 from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id, run_body
-from penstock.api.run_history import Number, checkpoint_body, checkpoints_body, history_body
+from penstock.api.run_history import Number, checkpoint_body, checkpoints_body, history_body, trace_reply
 from penstock.api.server_state import Caller, Door, Who, may, server_of
 from penstock.api.shapes import runs as shape
 from penstock.api.shapes.run_history import CheckpointPage, CheckpointWhole, HistoryOut
@@ -24,7 +25,6 @@ from penstock.app.releases import start_release
 from penstock.app.runs.detail import firing_page
 from penstock.app.runs.search import SORTS, Filters, count_runs, find_runs
 from penstock.app.runs.timeline.fact_pages import fact_page
-from penstock.app.runs.timeline.trace import trace
 from penstock.errors import BadInput
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=AuditedRoute)
@@ -78,7 +78,7 @@ async def start(asked: shape.StartAsked, door: Door, run_key: RunKey, who: Calle
         door, asked.definition, asked.input, version=asked.version, key=run_key if asked.key is None else asked.key,
         trigger=trigger, priority=asked.priority,
     )  # fmt: skip
-    body = {"id": run, "status": door.view(run).status}
+    body = {"id": run, "status": door.status(run).status}
     return reply(shape.Started, body, status=201, headers={"Location": f"/api/v1/runs/{run}"})
 
 
@@ -129,18 +129,24 @@ async def firings(
 
 
 @router.get("/{run}/trace", response_model=shape.TraceOut, summary="The execution trace (W-10.2.1)")
-async def execution(run: str, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(shape.TraceOut, trace(door, run))
+async def execution(
+    run: str, door: Door, limit: paging.LongLimit = 1000, cursor: paging.Cursor = None, _: Caller = may("run.read")
+) -> Response:
+    return trace_reply(door, run, cursor, limit)
 
 
 @router.get("/{run}/history", response_model=HistoryOut, summary="Every transition of it (W-2.2.5)")
-async def history(run: str, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(HistoryOut, history_body(door, door.row(run)))
+async def history(
+    run: str, door: Door, limit: paging.LongLimit = 1000, cursor: paging.Cursor = None, _: Caller = may("run.read")
+) -> Response:
+    return reply(HistoryOut, history_body(door, door.row(run), cursor, limit))
 
 
 @router.get("/{run}/checkpoints", response_model=CheckpointPage, summary="Its checkpoints (W-8.2.1)")
-async def checkpoints(run: str, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(CheckpointPage, checkpoints_body(door, door.row(run)))
+async def checkpoints(
+    run: str, door: Door, limit: paging.LongLimit = 1000, cursor: paging.Cursor = None, _: Caller = may("run.read")
+) -> Response:
+    return reply(CheckpointPage, checkpoints_body(door, door.row(run), cursor, limit))
 
 
 @router.get("/{run}/checkpoints/{number}", response_model=CheckpointWhole, summary="What one of them holds (W-8.1.2)")
@@ -152,50 +158,55 @@ async def checkpoint(run: str, number: Number, door: Door, _: Caller = may("run.
     "/{run}/events", summary="Its events as they happen (SSE)", dependencies=[may("run.read")], responses=EVENTS,
     response_class=StreamingResponse,
 )  # fmt: skip
-async def events(run: str, door: Door, request: Request, who: Who) -> StreamingResponse:
+async def events(run: str, door: Door, request: Request, who: Who, long: Long) -> StreamingResponse:
     row = door.row(run)
     last = request.headers.get("last-event-id") or "0"
     after = int(last) if last.isdecimal() and len(last) < 16 else 0
     server = server_of(request)
-    messages = run_events(server.hub, door, row.id, after, server.identity.still_allowed(request, who))
+    allowed = server.identity.still_allowed(request, who)
+    messages = run_events(server.hub, door, row.id, after, allowed, long.pages(row.id))
     return StreamingResponse(messages, media_type="text/event-stream")
 
 
 # -- steering ----------------------------------------------------------------------------------------------------------
 
 
-async def _run_reply(door: Door, run: str, who: Caller) -> Response:
-    return reply(shape.RunOut, run_body(door, run, who.permissions))
+async def _run_reply(door: Door, run: str, who: Caller, long: Long) -> Response:
+    return await long.changed(run, "runs") or reply(shape.RunOut, run_body(door, run, who.permissions))
 
 
 @router.post("/{run}/cancel", response_model=shape.RunOut, summary="End it")
-async def cancel(run: str, asked: shape.CancelAsked, door: Door, who: Caller = may("run.steer")) -> Response:
+async def cancel(
+    run: str, asked: shape.CancelAsked, door: Door, long: Long, who: Caller = may("run.steer")
+) -> Response:
     await door.cancel(exact_run_id(door, run), mode=asked.mode)
-    return await _run_reply(door, run, who)
+    return await _run_reply(door, run, who, long)
 
 
 @router.post("/{run}/pause", response_model=shape.RunOut, summary="Let it start nothing new")
-async def pause(run: str, door: Door, who: Caller = may("run.steer")) -> Response:
+async def pause(run: str, door: Door, long: Long, who: Caller = may("run.steer")) -> Response:
     await door.pause(exact_run_id(door, run))
-    return await _run_reply(door, run, who)
+    return await _run_reply(door, run, who, long)
 
 
 @router.post("/{run}/resume", response_model=shape.RunOut, summary="Let it go on")
-async def resume(run: str, door: Door, who: Caller = may("run.steer")) -> Response:
+async def resume(run: str, door: Door, long: Long, who: Caller = may("run.steer")) -> Response:
     await door.resume(exact_run_id(door, run))
-    return await _run_reply(door, run, who)
+    return await _run_reply(door, run, who, long)
 
 
 @router.post("/{run}/retry", response_model=shape.RunOut, summary="Try again where it failed, or from the start")
-async def retry(run: str, asked: shape.RetryAsked, door: Door, who: Caller = may("run.steer")) -> Response:
+async def retry(run: str, asked: shape.RetryAsked, door: Door, long: Long, who: Caller = may("run.steer")) -> Response:
     await door.retry(exact_run_id(door, run), how=asked.how)
-    return await _run_reply(door, run, who)
+    return await _run_reply(door, run, who, long)
 
 
 @router.post("/{run}/compensate", response_model=shape.RunOut, summary="Undo what it has done")
-async def compensate(run: str, asked: shape.CompensateAsked, door: Door, who: Caller = may("run.steer")) -> Response:
+async def compensate(
+    run: str, asked: shape.CompensateAsked, door: Door, long: Long, who: Caller = may("run.steer")
+) -> Response:
     await door.compensate(exact_run_id(door, run), only=asked.only)
-    return await _run_reply(door, run, who)
+    return await _run_reply(door, run, who, long)
 
 
 @router.post("/{run}/fork", response_model=shape.Started, status_code=201, summary="A new run from a fact of this one")
@@ -208,25 +219,29 @@ async def fork(run: str, asked: shape.ForkAsked, door: Door, run_key: RunKey, _:
 
 @router.post("/{run}/signal", response_model=shape.RunOut, summary="Send it news")
 async def signal(
-    run: str, asked: shape.SignalAsked, door: Door, run_key: RunKey, who: Caller = may("run.steer")
+    run: str, asked: shape.SignalAsked, door: Door, run_key: RunKey, long: Long, who: Caller = may("run.steer")
 ) -> Response:
     await door.signal(exact_run_id(door, run), asked.name, asked.payload, id=asked.id or run_key or "")
-    return await _run_reply(door, run, who)
+    return await _run_reply(door, run, who, long)
 
 
 @router.post("/{run}/resolve", response_model=shape.RunOut, summary="Give a node its result by hand")
-async def resolve(run: str, asked: shape.ResolveAsked, door: Door, who: Caller = may("run.edit")) -> Response:
+async def resolve(
+    run: str, asked: shape.ResolveAsked, door: Door, long: Long, who: Caller = may("run.edit")
+) -> Response:
     await door.resolve(exact_run_id(door, run), asked.node, asked.value)
-    return await _run_reply(door, run, who)
+    return await _run_reply(door, run, who, long)
 
 
 @router.post("/{run}/skip", response_model=shape.RunOut, summary="Go on without what a node would give")
-async def skip(run: str, asked: shape.SkipAsked, door: Door, who: Caller = may("run.edit")) -> Response:
+async def skip(run: str, asked: shape.SkipAsked, door: Door, long: Long, who: Caller = may("run.edit")) -> Response:
     await door.resolve(exact_run_id(door, run), asked.node, None)
-    return await _run_reply(door, run, who)
+    return await _run_reply(door, run, who, long)
 
 
 @router.patch("/{run}/variables", response_model=shape.RunOut, summary="Change variables; the reason is kept")
-async def edit(run: str, asked: shape.VariablesAsked, door: Door, who: Caller = may("run.edit")) -> Response:
+async def edit(
+    run: str, asked: shape.VariablesAsked, door: Door, long: Long, who: Caller = may("run.edit")
+) -> Response:
     await door.edit(exact_run_id(door, run), asked.set)
-    return await _run_reply(door, run, who)
+    return await _run_reply(door, run, who, long)

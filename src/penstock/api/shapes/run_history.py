@@ -15,6 +15,7 @@ class TransitionOut(ResponseBody, of=Transition):
 
 class HistoryOut(ResponseBody):
     items: list[TransitionOut]
+    next: str | None
 
 
 class CheckpointOut(ResponseBody):
@@ -49,3 +50,4 @@ class CheckpointWhole(ResponseBody):
 
 class CheckpointPage(ResponseBody):
     items: list[CheckpointOut]
+    next: str | None

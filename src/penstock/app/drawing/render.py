@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from penstock.app.drawing.authored_net import authored_net
+from penstock.app.drawing.run_graph import overlay_at
 from penstock.app.runs.queries import Queries
 from penstock.net.draw import Marks, mermaid, svg, terminal
 from penstock.net.draw.theme import ThemeName
@@ -31,7 +32,7 @@ def of_run(door: Queries, run: str, at: int | None = None) -> Subject:
     timeline = door.timeline(run)
     if not timeline.count:  # accepted, and its first turn is still to come
         return of_definition(door, timeline.reading.row.net)._replace(marks=Marks())
-    fold = timeline.fold_to(at)
+    fold = overlay_at(door, timeline, timeline.checked(at)).fold
     assert fold.reader.net is not None, "a run's first fact names its net"
     net = fold.reader.net.net
     return Subject(net, fold.marks(), f"{net.name} · {fold.reader.st.run}")

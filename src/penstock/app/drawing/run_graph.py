@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from penstock.app.drawing.net_graph import GraphEdge, GraphNode, drawing_of
 from penstock.app.drawing.run_overlay import NodeState, RunOverlay, TokenPlace
 from penstock.app.runs.queries import Queries
+from penstock.app.runs.timeline.timeline import Timeline
 from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import NetOf
 from penstock.net.compiled import Compiled
@@ -21,7 +22,7 @@ MOST_STEPS = 400
 _NAMES = frozenset({F.STARTED, F.NAMED, F.SETS, F.MIGRATED, F.FORKED, F.REOPENED, F.PASSED, F.SETTLED})
 
 
-Turns = list[tuple[int, list[Any]]]  # time and facts
+Turns = Iterable[tuple[int, list[Any]]]  # time and facts
 
 
 class RunGraph(msgspec.Struct, kw_only=True):
@@ -82,12 +83,26 @@ def definition_graph(net: Net | Compiled) -> RunGraph:
 
 
 def graph(door: Queries, run: str, at: int | None = None) -> RunGraph:
-    """A run's graph after fact `at`, the last one by default. Costs one fold of the journal up to there."""
+    """A run's graph after fact `at`, the last one by default. Costs one fold of the journal up to there; where marks
+    are kept, from the last one before it."""
     timeline = door.timeline(run)
-    reading = timeline.reading
     if not timeline.count:
-        return definition_graph(door.nets.get(reading.row.net))  # accepted, and its first turn is still to come
-    return graph_of(door.net_of, timeline.facts, timeline.checked(at), timeline.count, reading.resolve)
+        return definition_graph(door.nets.get(timeline.reading.row.net))  # accepted, its first turn is still to come
+    return _graph(overlay_at(door, timeline, timeline.checked(at)), timeline.count)
+
+
+def overlay_at(door: Queries, timeline: Timeline, last: int) -> RunOverlay:
+    """A run on its drawing after a fact."""
+    kept, run, resolve = door.kept_overlays, timeline.reading.row.no, timeline.reading.resolve
+    if kept is None:
+        picture = RunOverlay(door.net_of, resolve)
+    else:
+        picture = kept.nearest(run, last, door.net_of, resolve)
+    for time, fact, ends in _facts(timeline.facts(picture.st.n), last - picture.st.n):
+        picture.one(time, fact, ends=ends)
+        if ends and kept is not None:
+            kept.passed(run, picture, timeline.count)
+    return picture
 
 
 def graph_of(net_of: NetOf, turns: Turns, last: int, of: int, resolve: Callable[[Any], Any]) -> RunGraph:
@@ -104,17 +119,22 @@ def deltas(door: Queries, run: str, first: int, last: int) -> GraphDeltas:
     timeline = door.timeline(run)
     begin = timeline.checked(first)
     end = min(max(last, begin), begin + MOST_STEPS, timeline.count)
-    return steps_of(door.net_of, timeline.facts, begin, end, timeline.reading.resolve)
+    ends_turn = max((row.seq_to for row in timeline.rows if row.seq_to < begin), default=0)
+    picture = overlay_at(door, timeline, ends_turn) if ends_turn else RunOverlay(door.net_of, timeline.reading.resolve)
+    return _steps(picture, timeline.facts(ends_turn), begin, end, timeline.count)
 
 
 def steps_of(net_of: NetOf, turns: Turns, begin: int, end: int, resolve: Callable[[Any], Any]) -> GraphDeltas:
-    """From a journal in hand."""
-    of = sum(len(facts) for _, facts in turns)
-    picture = RunOverlay(net_of, resolve)
+    """From a journal in hand, whose last fact is `end`."""
+    return _steps(RunOverlay(net_of, resolve), turns, begin, end, end)
+
+
+def _steps(picture: RunOverlay, turns: Turns, begin: int, end: int, of: int) -> GraphDeltas:
+    """`turns` are those that the picture has not seen."""
     snapshot: RunGraph | None = None
     steps: list[GraphDelta] = []
     before = _Before({}, {}, {}, {}, [])
-    for time, fact, ends in _facts(turns, end):
+    for time, fact, ends in _facts(turns, end - picture.st.n):
         picture.one(time, fact, ends=ends)
         if snapshot is not None:
             steps.append(_delta(picture, time, fact, before))

@@ -83,11 +83,15 @@ class RunOverlay:
             self._tell(line)
         for number in range(self._known, len(self.fold.firings)):
             self._count(number, self.fold.firings[number])
-        self._known = len(self.fold.firings)
+        self.count_known()
         if ends:
             self.st.hand = None
         if (was >= COMPLETED) != (self.st.status >= COMPLETED):
             self._touched |= {node.id for node in self.drawn.nodes}
+
+    def count_known(self) -> None:
+        """The firings that are there are counted already."""
+        self._known = len(self.fold.firings)
 
     def _count(self, number: int, firing: FiringView) -> None:
         if number not in self.fold.items:

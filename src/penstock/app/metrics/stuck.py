@@ -7,12 +7,13 @@ from collections import Counter
 import msgspec
 
 from penstock.app.metrics.tiles import DayFigures
+from penstock.app.runs.long_runs import LOOP_FACTS
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.reading import RunReading
-from penstock.app.runs.summary import RunSummary, load_readings, moment, summary
+from penstock.app.runs.summary import RunSummary, load_readings, moment, summary, why_within
 from penstock.app.runs.waiting.environment import Environment
 from penstock.app.runs.waiting.wait_context import WaitReason
-from penstock.app.runs.waiting.why import STUCK, deadline_near, is_stuck, why, why_listed
+from penstock.app.runs.waiting.why import STUCK, deadline_near, is_stuck, why_listed
 from penstock.kernel.state import COMPLETED, FAILED
 from penstock.store.run_lists import Cause
 
@@ -57,6 +58,7 @@ class StuckFigures:
         self.door, self.environment, self.day = door, environment, day
         self.by_net = Counter[int]()
         self.open = 0
+        self._left = LOOP_FACTS  # so many may still be folded
         failed = self._failed()
         self.causes = sorted([*failed, *self._resting()], key=lambda cause: cause.order)
         self.total = sum(cause.count for cause in self.causes)
@@ -68,13 +70,11 @@ class StuckFigures:
         return [self._shown(cause, cause.reading or readings[cause.of]) for cause in first]
 
     def _shown(self, cause: _StuckCause, reading: RunReading) -> StuckRuns:
-        """One that has not ended is folded, so that its times are exact. The reason is the one that makes it stuck."""
+        """Those that have not ended are folded, so that their times are exact, as long as they are short enough
+        together. The reason is the one that makes it stuck."""
         row, environment = reading.row, self.environment
-        if row.status >= COMPLETED:
-            reasons = why_listed(reading, environment)
-        else:
-            reading = self.door.reading(row)
-            reasons = why(self.door, reading, environment)
+        reasons, folded = why_within(self.door, reading, environment, self._left)
+        self._left -= folded
         run = summary(self.door, reading, environment, reasons)
         grave = (reason for reason in reasons if reason.rank <= STUCK or deadline_near(reason, environment.now))
         reason = next(grave, run.why) or WaitReason(rank=1, kind="failed", since=row.updated_at)

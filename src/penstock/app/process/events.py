@@ -9,6 +9,7 @@ import msgspec
 
 from penstock.app.process.definitions import imported
 from penstock.app.process.work_items import run_of
+from penstock.app.runs.long_runs import LOOP_FACTS
 from penstock.dialects.process.events import events
 from penstock.dialects.process.instance import Instance
 from penstock.host.blobs import Blobs
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from penstock.app.runs.queries import Queries
 
 _PAGE = 50  # runs that are read at once
-_MOST = 500  # runs that are folded for one page
 Position = tuple[int, int]
 
 
@@ -54,15 +54,24 @@ def _all(door: Queries, only: RunRow | None, start: Position) -> Iterator[tuple[
         for n, event in enumerate(_imports(door), 1):
             if n > start[1]:
                 yield (0, n), event
-    for looked, row in enumerate([only] if only is not None else _runs(door, start[0])):
-        if looked == _MOST:
+    folded = 0
+    for row in [only] if only is not None else _runs(door, start[0]):
+        facts = door.store.facts_of(row.no)
+        if folded and folded + facts > LOOP_FACTS:
             yield (row.no - 1, 2**31), None
             return
+        folded += facts
         made = Instance(door.net_of, Blobs(door.store).of(row.tenant))
         for turn in door.store.journal(row.no):
             for seq, name, payload in events(made, turn.at, turn.seq_from, F.decode_facts(turn.body)):
                 if (row.no, seq) > start:
                     yield (row.no, seq), PublishedEvent(name, row.id, seq, turn.at, payload)
+
+
+def first_run(door: Queries, after: Position | None) -> str | None:
+    """The id of the run that a page begins with."""
+    row = next(_runs(door, after[0] if after is not None else 0), None)
+    return row.id if row is not None else None
 
 
 def _imports(door: Queries) -> Iterator[PublishedEvent]:

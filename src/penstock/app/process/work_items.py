@@ -15,6 +15,7 @@ from penstock.app.inbox.comments import Comments, ItemComment, check_eligible, t
 from penstock.app.inbox.open_items import InboxItem, asked_of
 from penstock.app.process.definitions import Processes
 from penstock.app.runs.commands.answers import check_result
+from penstock.app.runs.long_runs import LOOP_FACTS
 from penstock.dialects.process import words
 from penstock.dialects.process.instance import Instance, Passage, WorkItem, initiator
 from penstock.errors import (
@@ -40,7 +41,7 @@ from penstock.net.author import author
 from penstock.net.compiled import Compiled
 from penstock.store.contract import Store
 from penstock.store.releases import ReleaseRow
-from penstock.store.run_store import RunRow
+from penstock.store.run_store import JournalRow, RunRow
 from penstock.store.work_items import WorkRow
 
 if TYPE_CHECKING:
@@ -374,6 +375,25 @@ def folded(door: Queries, row: RunRow) -> Instance:
         if len(kept) > _KEPT:
             kept.popitem(last=False)
     return made
+
+
+async def fold_ahead(door: Queries, run: str) -> None:
+    """A long instance is folded in slices before it is worked with, and kept."""
+    row = run_of(door, run.partition("~")[0])
+    kept = _folded.setdefault(door.store, OrderedDict())
+    made = kept.get(row.id)
+    if door.store.facts_of(row.no) - (made.st.n if made is not None else 0) <= LOOP_FACTS:
+        return
+    ahead = made or Instance(door.net_of, Blobs(door.store).of(row.tenant))
+
+    def take(turn: JournalRow) -> None:
+        if turn.seq_from == ahead.st.n + 1:  # else somebody who could not wait has been here
+            ahead.turn(turn.at, turn.seq_from, F.decode_facts(turn.body))
+
+    await door.fold_in_slices(door.store.journal(row.no, ahead.st.n), take)
+    kept[row.id] = ahead
+    if len(kept) > _KEPT:
+        kept.popitem(last=False)
 
 
 def status_of(row: RunRow) -> str:

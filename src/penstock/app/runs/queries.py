@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from penstock.app.runs.long_runs import is_long
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.run_view import RunFold, RunView, run_word
+from penstock.app.runs.slices import in_slices
 from penstock.dialects.projection import rows_of
 from penstock.errors import Refused, RunAmbiguous, RunNotFound
 from penstock.host.blobs import Blobs
@@ -24,6 +27,7 @@ from penstock.store.contract import Store
 from penstock.store.run_store import Batch, JournalRow, RunRow
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
+    from penstock.app.drawing.kept_overlays import KeptOverlays
     from penstock.app.runs.timeline.timeline import Timeline
     from penstock.app.runs.timeline.tokens import TokenRecord
     from penstock.app.runs.waiting.breakers import Breaker
@@ -49,6 +53,10 @@ class OpenStore:
         self.host: Host | None = None
         self.watched: dict[int, RunFold] = {}  # runs that somebody watches; folded further when they are looked at
         self.listeners: list[Callable[[str, list[FactLine]], None]] = []
+        self.keep_fold: Callable[[int, RunFold], None] | None = None  # where folds are kept for who asks next
+        self.kept_overlays: KeptOverlays | None = None  # for looks into the past
+        self.folding = asyncio.Lock()  # of what is folded in slices
+        self.parked: dict[tuple[int, int], tuple[str, int | None]] = {}  # effects that wait, where another has told
 
     def opened(self) -> Store:
         if self.store is None:
@@ -97,6 +105,16 @@ class Queries:
         return self._held.host  # None: another process drives the store, or nobody does
 
     @property
+    def kept_overlays(self) -> KeptOverlays | None:
+        """Where a process keeps what it has folded for looks into the past; None: it keeps nothing."""
+        return self._held.kept_overlays
+
+    @property
+    def parked_elsewhere(self) -> dict[tuple[int, int], tuple[str, int | None]]:
+        """Effects that wait in the process that drives, by run and firing, as it has told."""
+        return self._held.parked
+
+    @property
     def nets(self) -> Nets:
         assert self._held.nets is not None, "an open store has its nets"
         return self._held.nets
@@ -128,7 +146,25 @@ class Queries:
         row = self.row(run) if isinstance(run, str) else run
         live = self._held.catch_up(row.no)
         known = live if live is not None and live.reader.net is not None else None
-        return RunReading(self.store, self.nets, row, turns, known)
+        return RunReading(self.store, self.nets, row, turns, known, self._held.keep_fold)
+
+    async def reading_ahead(self, run: str | RunRow) -> RunReading:
+        """The same, where the whole journal is needed: a long one is folded in slices before it is handed over."""
+        reading = self.reading(run)
+        row = reading.row
+        if not is_long(self.store, row):
+            return reading
+        fold = RunFold(self.net_of, reading.resolve)
+        turns = self.store.journal(row.no)
+        await in_slices(self._held.folding, turns, lambda turn: fold.turn(turn.at, F.decode_facts(turn.body)))
+        now = self.row(row.id)  # it may have gone on meanwhile
+        for turn in self.store.journal(row.no, fold.reader.st.n):
+            fold.turn(turn.at, F.decode_facts(turn.body))
+        return RunReading(self.store, self.nets, now, None, fold)
+
+    async def fold_in_slices(self, turns: Iterable[JournalRow], take: Callable[[JournalRow], object]) -> None:
+        """For whoever folds turns in their own way."""
+        await in_slices(self._held.folding, turns, take)
 
     def fold(self, row: RunRow) -> RunFold:
         """Every fact of a run as a line, with its firings, attempts and prompts. Costs its whole journal."""
@@ -155,10 +191,10 @@ class Queries:
         return view
 
     def status(self, run: str) -> RunStatus:
-        """A run's status alone. Costs one read; only a run that may wait for runs that it has called is folded."""
+        """A run's status alone. Costs one read; a short run that may wait for runs that it has called is folded."""
         row = self.row(run)
         net = self.nets.get(row.net)
-        if row.status < COMPLETED and any(node.calls for node in net.nodes):
+        if row.status < COMPLETED and any(node.calls for node in net.nodes) and not is_long(self.store, row):
             view = self.view_of(self.reading(row))
             return RunStatus(row.id, view.status, view.internal_status)
         state = STATUS[row.status]
@@ -187,19 +223,19 @@ class Queries:
 
     def lines(self, run: str) -> list[FactLine]:
         """Every fact of a run, as people read it."""
-        return self.timeline(run).lines
+        return list(self.timeline(run).lines())
 
     def turns(self, run: str) -> list[list[FactLine]]:
         """The same, turn by turn: what was committed at once."""
-        return [turn.lines for turn in self.timeline(run).turns]
+        return [turn.lines for turn in self.timeline(run).turns()]
 
     def end_of_turn(self, run: str, fact: int) -> tuple[int, int, int]:
         """The turn that holds a fact: its number, its first fact and its last."""
         return self.timeline(run).turn_of(fact)
 
-    def events(self, run: str, *, after: int = 0) -> list[Event]:
-        """What subscribers are told (D-X.22), in order."""
-        return self.timeline(run).events(after)
+    def events(self, run: str, *, after: int = 0, most: int | None = None) -> list[Event]:
+        """What subscribers are told (D-X.22), in order; those after a number, and so many at most."""
+        return self.timeline(run).events(after, most)
 
     def history(self, run: str) -> list[Transition]:
         """Every transition of a run, of its nodes and its approvals (W-2.2.5), oldest first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -23,9 +23,9 @@ class RunReading:
 
     def __init__(
         self, store: Store, nets: Nets, row: RunRow, turns: Iterable[JournalRow] | None = None,
-        live: RunFold | None = None,
+        live: RunFold | None = None, keep: Callable[[int, RunFold], None] | None = None,
     ) -> None:  # fmt: skip
-        self.row, self._store, self._nets, self._turns = row, store, nets, turns
+        self.row, self._store, self._nets, self._turns, self._keep = row, store, nets, turns, keep
         if live is not None:  # it is kept up to date in this process
             self.fold = live
 
@@ -35,6 +35,8 @@ class RunReading:
         folded = fold_journal(self._net_of, self.journal(), self.resolve)
         if folded.reader.net is None:  # accepted, and its first turn is still to come: PENDING (D-X.8)
             folded.reader.net, folded.reader.st.run = self._nets.get(self.row.net), self.row.id
+        elif self._keep is not None:
+            self._keep(self.row.no, folded)
         return folded
 
     def journal(self) -> Iterable[JournalRow]:
@@ -43,7 +45,8 @@ class RunReading:
 
     def keep(self, fold: RunFold) -> None:
         """A fold that somebody has made of the whole journal: nobody needs to make it again."""
-        self.__dict__.setdefault("fold", fold)
+        if self.__dict__.setdefault("fold", fold) is fold and self._keep is not None:
+            self._keep(self.row.no, fold)
 
     @cached_property
     def state(self) -> State:

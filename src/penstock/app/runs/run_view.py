@@ -290,11 +290,7 @@ class RunFold:
 
     def calls(self) -> tuple[list[str], bool]:
         """The keys of the runs it has called and waits for, and whether that is all it does now."""
-        st, net = self.reader.st, self.reader.net
-        assert net is not None
-        active = [f for f in st.firings.values() if f.phase in (RUN, EFFECT, BACKOFF)]
-        calls = [f for f in active if f.phase == EFFECT and net.nodes[f.node].calls]
-        return [f"{st.tenant}/{st.run}/{self.reader.firing_id(f)}" for f in calls], len(calls) == len(active)
+        return calls_of(self.reader)
 
     def waiting(self) -> list[PendingWait]:
         st, net = self.reader.st, self.reader.net
@@ -344,6 +340,15 @@ class RunFold:
                     nodes[id], status="RETRYING" if firing.phase == BACKOFF else "WAITING"
                 )
         return Marks(tokens=token_counts(st, net), nodes=nodes)
+
+
+def calls_of(reader: FactReader) -> tuple[list[str], bool]:
+    """The keys of the runs that a run has called and waits for, and whether that is all it does now."""
+    st, net = reader.st, reader.net
+    assert net is not None
+    active = [f for f in st.firings.values() if f.phase in (RUN, EFFECT, BACKOFF)]
+    calls = [f for f in active if f.phase == EFFECT and net.nodes[f.node].calls]
+    return [f"{st.tenant}/{st.run}/{reader.firing_id(f)}" for f in calls], len(calls) == len(active)
 
 
 def _undoes(node: CNode) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from penstock.app.runs.queries import Queries
 from penstock.app.runs.run_view import RunFold, RunView
 from penstock.app.runs.start import RunStarter, StartRequest
 from penstock.app.runs.start_input import checked_tenant
+from penstock.app.runs.timeline.events import EventPage
 from penstock.dialects import dialect_of
 from penstock.dialects.contract import DocumentCheckpoint
 from penstock.dialects.token_events import Event
@@ -39,6 +40,7 @@ from penstock.store.address import DEFAULT_STORE, DEFAULT_TENANT, place
 from penstock.store.run_store import Batch, RunRow
 
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
+    from penstock.app.runs.kept_folds import KeptFolds
     from penstock.executors.parts.network.self_calls import SelfCallHandler
 
 #: What a door makes for its tenant when it is first needed.
@@ -104,6 +106,27 @@ class Runs(Queries):
         for part in _PARTS:
             other.__dict__.pop(part, None)
         return other
+
+    @property
+    def given_settings(self) -> Mapping[str, Any]:
+        """Those that it was opened with, without what it has added to them."""
+        return self._engine.given_settings
+
+    @property
+    def shared(self) -> Shared:
+        return self._engine.shared
+
+    def keep_folds(self) -> KeptFolds:
+        """From now on what is folded is kept for who asks next: for a process that only reads."""
+        from penstock.app.runs.kept_folds import KeptFolds
+
+        kept = KeptFolds(self._engine.watched)
+        self._engine.keep_fold, self._engine.kept_overlays = kept.keep, kept.overlays
+        return kept
+
+    def tell_parked(self, parked: dict[tuple[int, int], tuple[str, int | None]]) -> None:
+        """What waits at the gate of the process that drives, for one that only reads."""
+        self._engine.parked = parked
 
     # -- opening and closing -------------------------------------------------------------------------------------------
 
@@ -375,9 +398,12 @@ class Runs(Queries):
         """Until the run has ended; with `until_waiting` also when only a person or a signal can move it on."""
         return await self._follower.wait(run, timeout, until_waiting)
 
-    def subscribe(self, run: str, *, after: int = 0) -> AsyncIterator[Event]:
-        """Events as they happen, from the first one with a number above `after` on, until the run has ended."""
-        return self._follower.subscribe(run, after)
+    def subscribe(
+        self, run: str, *, after: int = 0, pages: Callable[[int], Awaitable[EventPage]] | None = None
+    ) -> AsyncIterator[Event]:
+        """Events as they happen, from the first one with a number above `after` on, until the run has ended. `pages`
+        hands them over where somebody else folds the run."""
+        return self._follower.subscribe(run, after, pages)
 
     def row(self, run: str) -> RunRow:
         """By id, by a beginning of it that is enough, or by key; also a run whose first turn is still to come."""

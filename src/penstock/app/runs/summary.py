@@ -9,6 +9,7 @@ import msgspec
 
 from penstock.app.access.idempotency import shown_key
 from penstock.app.drawing.tone import run_state, run_tone
+from penstock.app.runs.long_runs import LOOP_FACTS, is_long
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.run_view import run_word
@@ -66,18 +67,26 @@ def states_of(door: Queries, numbers: Iterable[int]) -> dict[int, State]:
 
 
 def summaries(door: Queries, rows: list[RunRow], environment: Environment) -> list[RunSummary]:
-    """One fold for each run that has not ended; those that have are read from their states."""
-    numbers = [row.no for row in rows if row.status >= COMPLETED]
-    ended = {reading.row.no: reading for reading in load_readings(door, numbers)}
-    lines = []
+    """One fold for each run that has not ended, as long as all of them have no more facts than a read may fold; the
+    others, and those that have ended, are read from their states."""
+    states = {reading.row.no: reading for reading in load_readings(door, [row.no for row in rows])}
+    left, lines = LOOP_FACTS, []
     for row in rows:
-        reading = ended.get(row.no)
-        if reading is not None:
-            lines.append(summary(door, reading, environment, why_listed(reading, environment)))
-        else:
-            reading = door.reading(row)
-            lines.append(summary(door, reading, environment, why(door, reading, environment)))
+        reading = states.get(row.no) or door.reading(row)  # else its first turn is still to come
+        reasons, cost = why_within(door, reading, environment, left)
+        left -= cost
+        lines.append(summary(door, reading, environment, reasons))
     return lines
+
+
+def why_within(door: Queries, reading: RunReading, environment: Environment, left: int) -> tuple[list[WaitReason], int]:
+    """Why it rests, exact where its facts and those of the runs that it has called are no more than that; and how many
+    they are."""
+    row = reading.row
+    facts = reading.state.n
+    if row.status >= COMPLETED or facts > left or is_long(door.store, row, left):
+        return why_listed(reading, environment), 0
+    return why(door, reading, environment), facts
 
 
 def summary(door: Queries, reading: RunReading, environment: Environment, reasons: list[WaitReason]) -> RunSummary:

@@ -49,8 +49,8 @@ async def command_many(
             row = door.row(run)
             allowed = {move.verb for move in moves(door.reading(row), permissions=permissions)}
             if verb not in allowed and not (verb == "signal" and "pause" in allowed):
-                now = door.view(row.id)
-                code = dialect_of(now.language).conflict.code
+                language, now = door.nets.get(row.net).net.language, door.status(row.id)
+                code = dialect_of(language).conflict.code
                 refused.append(Refusal(row.id, code, f"It is {now.status}, so it cannot be asked to {verb}."))
                 continue
             if not dry_run:

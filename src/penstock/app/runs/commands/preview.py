@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -51,10 +52,9 @@ def preview_of(door: Queries, run: str, verb: str, fact: int | None = None) -> P
     if verb not in VERBS:
         raise BadInput(what="the verb", why=f"it is not one of {', '.join(VERBS)}")
     timeline = door.timeline(reading)
-    lines = timeline.lines
-    of = lines[-1].seq if lines else 0
+    of = timeline.count
     cut = timeline.turn_of(fact)[2] if verb == "fork" and fact is not None else of
-    net, effects = reading.net, _effects(lines)
+    net, effects = reading.net, _effects(timeline.lines())
     if verb == "compensate":
         ledger = reading.state.ledger
         undone = [(_author(net, net.nodes[entry.node].id), entry.firing) for entry in ledger if _undoable(net, entry)]
@@ -63,7 +63,7 @@ def preview_of(door: Queries, run: str, verb: str, fact: int | None = None) -> P
     return Preview(verb, cut, of, _grouped(net, [(entry, fate) for entry, fate in fates if fate]))
 
 
-def _effects(lines: list[FactLine]) -> list[_Effect]:
+def _effects(lines: Iterable[FactLine]) -> list[_Effect]:
     """One per firing that has asked for something; the last try counts."""
     effects: dict[str, _Effect] = {}
     for line in lines:

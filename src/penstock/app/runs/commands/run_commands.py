@@ -13,11 +13,14 @@ from penstock.app.engine import Engine
 from penstock.app.releases.triggers import EventReceipt, event_row, receipt_of
 from penstock.app.runs.commands.answers import answer_to, check_result, not_waiting, refusal_of
 from penstock.app.runs.queries import Queries
+from penstock.app.runs.run_view import calls_of
+from penstock.app.runs.timeline.fact_pages import reader_at_checkpoint
 from penstock.errors import NodeNotFound, NothingToUndo, NotTaken, NotWaiting, Refused, RunNotFound, StatusConflict
 from penstock.host.children import child_id
 from penstock.host.clock import SystemClock
 from penstock.host.embedded import ReplyWaiter
 from penstock.kernel import command as C
+from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
 from penstock.store.address import driver_of
@@ -78,7 +81,7 @@ class RunCommands:
         await self.command(run, C.signal(id, name, payload))
 
     async def respond(self, run: str, node: str, value: Any, by: str | None) -> None:
-        reading = self.door.reading(run)
+        reading = await self.door.reading_ahead(run)
         waiting = reading.fold.waiting()
         command = answer_to(reading, node, value, by)
         if command is None:
@@ -89,16 +92,30 @@ class RunCommands:
         try:
             await self.command(reading.row, command)
         except StatusConflict as refused:  # somebody else was faster: said in the words of whoever answers
-            raise not_waiting(self.door.view(reading.row.id), reading.net, node) from refused
+            again = await self.door.reading_ahead(reading.row.id)
+            raise not_waiting(self.door.view_of(again), again.net, node) from refused
 
     async def cancel(self, run: str, mode: str) -> None:
-        calls, _ = self.door.fold(self.door.row(run)).calls()
+        calls = await self._calls(run)
         await self.command(run, C.cancel(mode))
         for id in (child_id(key) for key in calls if mode == "now"):
             with contextlib.suppress(Refused, RunNotFound):
                 called = self.door.row(id)
                 if called.id == id and called.status < COMPLETED:
                     await self.cancel(id, mode)
+
+    async def _calls(self, run: str) -> list[str]:
+        """The keys of the runs that it has called and waits for: from its checkpoint, where that names them."""
+        row = self.door.row(run)
+        if not any(node.calls for node in self.door.nets.get(row.net).nodes):
+            return []
+        for loaded, tail in self.door.store.load([row.no]):
+            reader = reader_at_checkpoint(self.door, loaded)
+            if reader is not None:
+                for turn in tail:
+                    reader.turn(turn.at, F.decode_facts(turn.body))
+                return calls_of(reader)[0]
+        return (await self.door.reading_ahead(row)).fold.calls()[0]
 
     async def compensate(self, run: str, only: tuple[str, ...]) -> None:
         """The kernel ignores what there is no reason for; whoever has asked for it hears why."""
@@ -110,9 +127,9 @@ class RunCommands:
             raise NodeNotFound(node=unknown[0], hint=f"Nodes that can be undone: {undone}.")
         before = self.door.reading(row).state.n
         await self.command(row.id, C.compensate(only))
-        for line in self.door.lines(row.id):
-            if line.seq > before and line.fact == "ignored" and line.data.get("command") == "compensate":
-                again = line.data.get("why") == "running"
+        for fact in (fact for turn in self.door.store.journal(row.no, before) for fact in F.decode_facts(turn.body)):
+            if F.name_of(fact) == "ignored" and F.fields_of(fact).get("command") == "compensate":
+                again = F.fields_of(fact).get("why") == "running"
                 why = "it is being undone already" if again else "nothing that it has done can be undone by hand"
                 raise NothingToUndo(run=row.id, why=why)
 

@@ -16,7 +16,7 @@ def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[Fac
     row = door.row(run)
     ((row, tail),) = door.store.load([row.no])
     of = tail[-1].seq_to if tail else row.checkpoint_seq
-    reader = _at_checkpoint(door, row) if row.checkpoint_seq <= after else None
+    reader = reader_at_checkpoint(door, row) if row.checkpoint_seq <= after else None
     reader = reader or FactReader(door.net_of)
     lines: list[FactLine] = []
     for turn in door.store.journal(row.no, reader.st.n):
@@ -30,7 +30,7 @@ def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[Fac
     return page, last if len(page) < len(lines) or last < of else None, of
 
 
-def _at_checkpoint(door: Queries, row: RunRow) -> FactReader | None:
+def reader_at_checkpoint(door: Queries, row: RunRow) -> FactReader | None:
     """A reader that has got there; None where a name is needed that only the journal before it has."""
     if row.checkpoint is None:
         return None

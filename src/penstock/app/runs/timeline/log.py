@@ -34,7 +34,7 @@ class LogLine(msgspec.Struct, kw_only=True):
 def run_log(door: Queries, run: str) -> list[LogLine]:
     """Oldest first. Raises RunNotFound."""
     timeline, mask = door.timeline(run), mask_of(door)
-    lines, net = timeline.lines, timeline.reading.net
+    lines, net = timeline.lines(), timeline.reading.net
     began: dict[str, int] = {}
     entries = (_line(line, net, began, mask) for line in lines)
     return [entry for entry in entries if entry is not None]

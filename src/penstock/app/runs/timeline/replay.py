@@ -30,7 +30,7 @@ class Replay(msgspec.Struct):
 def replay(door: Queries, run: str, to: int | None = None) -> Replay:
     """Fold the first `to` facts, all of them by default."""
     timeline = door.timeline(run)
-    row, turns, total, last = timeline.reading.row, timeline.facts, timeline.count, timeline.checked(to)
+    row, turns, total, last = timeline.reading.row, timeline.facts(), timeline.count, timeline.checked(to)
     folded = timeline.fold_to(last)
     net = folded.reader.net
     assert net is not None, "a run's first fact names its net"

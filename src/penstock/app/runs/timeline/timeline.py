@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 from penstock.app.runs.reading import RunReading
@@ -43,30 +44,28 @@ class Timeline:
     def rows(self) -> list[JournalRow]:
         return list(self.reading.journal())
 
-    @cached_property
-    def facts(self) -> list[tuple[int, list[Any]]]:
-        """By turn, with its time; nothing is folded for it."""
-        return [(row.at, F.decode_facts(row.body)) for row in self.rows]
-
-    @cached_property
-    def count(self) -> int:
-        return sum(len(facts) for _, facts in self.facts)
-
-    @cached_property
-    def turns(self) -> list[Turn]:
-        """Every turn as people read it. The fold that has read them is the reading's from then on."""
-        fold, turns = RunFold(self.net_of, self.reading.resolve), []
-        for at, facts in self.facts:
-            lines = fold.turn(at, facts)
-            assert fold.reader.net is not None, "a run's first fact names its net"
-            turns.append(Turn(at, facts, lines, fold.reader.carried, fold.reader.net))
-        if turns:
-            self.reading.keep(fold)
-        return turns
+    def facts(self, after: int = 0) -> Iterator[tuple[int, list[Any]]]:
+        """By turn, with its time; decoded as they are taken, since all of a long run would fill the memory. `after` is
+        the last fact of a turn."""
+        return ((row.at, F.decode_facts(row.body)) for row in self.rows if row.seq_from > after)
 
     @property
-    def lines(self) -> list[FactLine]:
-        return [line for turn in self.turns for line in turn.lines]
+    def count(self) -> int:
+        return self.rows[-1].seq_to if self.rows else 0
+
+    def turns(self) -> Iterator[Turn]:
+        """Every turn as people read it, one after the other. The fold that has read them all is the reading's from then
+        on."""
+        fold = RunFold(self.net_of, self.reading.resolve)
+        for at, facts in self.facts():
+            lines = fold.turn(at, facts)
+            assert fold.reader.net is not None, "a run's first fact names its net"
+            yield Turn(at, facts, lines, fold.reader.carried, fold.reader.net)
+        if fold.reader.net is not None:
+            self.reading.keep(fold)
+
+    def lines(self) -> Iterator[FactLine]:
+        return (line for turn in self.turns() for line in turn.lines)
 
     def checked(self, fact: int | None) -> int:
         """The number of a fact, the last one by default. Raises BadInput where the run has no such fact."""
@@ -85,29 +84,35 @@ class Timeline:
     def fold_to(self, fact: int | None = None) -> RunFold:
         """The run as it was after a fact, the last one by default."""
         fold, left = RunFold(self.net_of, self.reading.resolve), self.checked(fact)
-        for at, facts in self.facts:
-            if left > 0:
-                fold.turn(at, facts[:left])
+        for at, facts in self.facts():
+            fold.turn(at, facts[:left])
             left -= len(facts)
+            if left <= 0:
+                break
         return fold
 
     def state_at(self, fact: int | None = None) -> State:
-        return fold_to(self.facts, self.checked(fact))
+        return fold_to(self.facts(), self.checked(fact))
 
-    def events(self, after: int = 0) -> list[Event]:
-        """What subscribers are told (D-X.22), in order."""
+    def events(self, after: int = 0, most: int | None = None) -> list[Event]:
+        """What subscribers are told (D-X.22), in order; so many at most."""
         reader = EventReader(self.net_of, self.reading.row.id)
-        return [event for at, facts in self.facts for event in reader.turn(at, facts) if event.seq > after]
+        events = (event for at, facts in self.facts() for event in reader.turn(at, facts) if event.seq > after)
+        return list(islice(events, most))
 
     def history(self) -> list[Transition]:
         """Every transition of the run, of its nodes and its approvals (W-2.2.5), oldest first."""
-        first = self.net_of(self.facts[0][1][0][3]) if self.facts else self.reading.net  # a run begins with its net
-        history = dialect_of(first.net.language).history(self.net_of, self.reading.row.created_at)
-        for at, facts in self.facts:
+        history = dialect_of(self._first_net().net.language).history(self.net_of, self.reading.row.created_at)
+        for at, facts in self.facts():
             history.turn(at, facts)
         return history.transitions
 
     def tokens(self) -> list[TokenRecord]:
         """Every token that was ever put, with its envelope."""
-        puts = ((turn.lines, turn.envelopes, turn.net) for turn in self.turns)
-        return tokens_of(puts, self.reading.state.trace if self.turns else "", self.reading.resolve)
+        puts = ((turn.lines, turn.envelopes, turn.net) for turn in self.turns())
+        return tokens_of(puts, self.reading.state.trace if self.rows else "", self.reading.resolve)
+
+    def _first_net(self) -> Compiled:
+        """A run begins with its net."""
+        first = next(self.facts(), None)
+        return self.net_of(first[1][0][3]) if first is not None else self.reading.net

@@ -24,6 +24,7 @@ from penstock.store.run_store import RunRow
 
 _LONGEST = 200  # characters of a value in a summary
 _MOST = 50  # values of a summary, errors of a run
+_MOST_ACTIONS = 1000
 _MARKED = re.compile(r"§[0-9a-f]{16}§([^§]+)§[0-9a-f]{16}§")
 _PRIVATE = re.compile(r"pass(word|wd)|secret|token|api_?key|authori[sz]ation|credential", re.IGNORECASE)
 #: W-10.2.2: what is taken by a person is a notification.
@@ -87,21 +88,29 @@ class Trace(msgspec.Struct, kw_only=True):
 
 def trace(door: Queries, run: str) -> Trace:
     """Of any run, also while it goes on. Costs one fold of its journal."""
+    return trace_page(door, run, 0, None)[0]
+
+
+def trace_page(door: Queries, run: str, first: int, most: int | None) -> tuple[Trace, int | None]:
+    """The same with so many of its executed nodes at most, from a place on; and the place of the next, None at the
+    end."""
     timeline = door.timeline(run)
     trace_fold, reading = _TraceFold(door, timeline), timeline.reading
     row, st, net = reading.row, reading.state, reading.net
-    ended = row.status >= COMPLETED
+    ended, nodes = row.status >= COMPLETED, trace_fold.fold.shown()
+    page = nodes[first:] if most is None else nodes[first : first + most]
     execution = TracedExecution(
         workflow_id=net.net.name, instance_id=row.id, version=net.net.declares.version or None, tenant_id=row.tenant,
         started_at=moment(row.created_at) or "", completed_at=moment(row.updated_at) if ended else None,
         duration_ms=row.updated_at - row.created_at if ended else None, status=trace_fold.fold.view().status,
         trigger=_trigger(st, row), input_summary=_summary(st.input, trace_fold.mask),
-        output_summary=OutputSummary(decision=trace_fold.decision, actions_taken=trace_fold.actions),
-        nodes_executed=trace_fold.nodes(), errors=trace_fold.errors[:_MOST], checkpoints=_checkpoints(door, row),
+        output_summary=OutputSummary(decision=trace_fold.decision, actions_taken=trace_fold.actions[:_MOST_ACTIONS]),
+        nodes_executed=trace_fold.nodes(page), errors=trace_fold.errors[:_MOST], checkpoints=_checkpoints(door, row),
     )  # fmt: skip
-    return Trace(
+    made = Trace(
         trace_id=trace_id(st.trace or row.id), span_id=hexed(f"{row.tenant}/{row.id}", 16), workflow_execution=execution
     )
+    return made, first + len(page) if first + len(page) < len(nodes) else None
 
 
 class _TraceFold:
@@ -113,9 +122,8 @@ class _TraceFold:
         self.decision: str | None = None
         self.actions: list[str] = []
         self.errors: list[TraceError] = []
-        turns, self.resolve = timeline.turns, timeline.reading.resolve
-        self.net = timeline.reading.net
-        for turn in turns:
+        self.resolve, self.net = timeline.reading.resolve, timeline.reading.net
+        for turn in timeline.turns():
             self.net = turn.net
             for line in turn.lines:
                 if line.fact == "settled":
@@ -130,7 +138,8 @@ class _TraceFold:
         if is_companion(node):
             return
         meta = data.get("meta") or {}
-        self.metas[firing_of(line)] = meta
+        if meta:
+            self.metas[firing_of(line)] = meta
         if "failure" in data:
             self._failed(data["failure"], line.at)
         if data["status"] != "done":
@@ -153,9 +162,9 @@ class _TraceFold:
         if error not in self.errors[-1:]:  # what a branch has failed with its region fails with, too
             self.errors.append(error)
 
-    def nodes(self) -> list[TraceNode]:
+    def nodes(self, shown: list[tuple[int, FiringView]]) -> list[TraceNode]:
         """In the order in which they began."""
-        return [self._node(firing, self.metas.get(self.fold.ids[n], {})) for n, firing in self.fold.shown()]
+        return [self._node(firing, self.metas.get(self.fold.ids[n], {})) for n, firing in shown]
 
     def _node(self, firing: FiringView, meta: dict[str, Any]) -> TraceNode:
         used = meta.get("tokens_used")

@@ -30,12 +30,13 @@ def read_environment(door: Queries) -> Environment:
         if breaker.status == "open"
     }
     if host is not None:
-        return Environment(door.now(), opened, True, _waiting_effects(host.dispatch.waiting))
+        return Environment(door.now(), opened, True, waiting_effects(host.dispatch.waiting))
     path = getattr(door.store, "path", None)
-    return Environment(door.now(), opened, None if path is None else driver_of(path) is not None)
+    driven = None if path is None else driver_of(path) is not None
+    return Environment(door.now(), opened, driven, door.parked_elsewhere)
 
 
-def _waiting_effects(waiting: WaitingEffects) -> dict[tuple[int, int], tuple[str, int | None]]:
+def waiting_effects(waiting: WaitingEffects) -> dict[tuple[int, int], tuple[str, int | None]]:
     """By run and firing: what an effect waits for (a limit by its name, "dedupe"), and until when it is known."""
     waits: dict[tuple[int, int], tuple[str, int | None]] = {}
     for name, queue in waiting.queues.items():

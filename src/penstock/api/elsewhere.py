@@ -1,0 +1,93 @@
+"""Whether a request is about a long run, and if so its answer, from the process that reads those."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+import msgspec
+from fastapi import Depends, Request
+from msgspec.structs import replace
+from starlette.responses import Response
+
+from penstock.api.long_reads import Answer, LongReads, Question, Told
+from penstock.api.server_state import Caller, ServerState, caller_of, server_of
+from penstock.app.runs.long_runs import is_long
+from penstock.app.runs.timeline.events import EventPage
+from penstock.app.runs.waiting.environment import waiting_effects
+from penstock.errors import RunAmbiguous, RunNotFound
+
+#: who steers a run, or answers for it, is shown it
+_READ = "run.read"
+#: so many effects that wait at the gate are told
+_MOST_PARKED = 1_000
+
+
+class Elsewhere:
+    """For one request. Where this process is the one that reads, or no run is long, everything is answered here."""
+
+    def __init__(self, server: ServerState, caller: Caller, request: Request) -> None:
+        self.server, self.caller, self.request = server, caller, request
+
+    def long_run(self, name: str) -> str | None:
+        """The id of the run that is meant, if it is long."""
+        reads = self.server.long_reads
+        if reads is None:
+            return None
+        door = self.server.door.of(self.caller.tenant)
+        try:
+            row = door.row(name.partition("~")[0])  # a work item is RUN~FIRING
+        except (RunNotFound, RunAmbiguous):
+            return None
+        return row.id if is_long(door.store, row, reads.loop_facts) else None
+
+    async def same(self) -> Response:
+        """The answer to this very request. The API has two prefixes, and there it has one."""
+        url = self.request.url
+        return await self._get(url.path.removeprefix("/api/v1").removeprefix("/api"), url.query)
+
+    async def _get(self, path: str, query: str = "") -> Response:
+        languages = self.request.headers.get("accept-language") or ""
+        answer = await self._ask(Question(f"/api/v1{path}", query, self.caller, languages))
+        headers = {name: value for name, value in answer.headers if name != "content-type"}
+        media = next((value for name, value in answer.headers if name == "content-type"), None)
+        return Response(answer.body, answer.status, headers=headers, media_type=media)
+
+    async def changed(self, run: str, path: str, *, status: int = 200) -> Response | None:
+        """What whoever has changed a run is shown of it, at the path that ends with its id; None: it is short."""
+        id = self.long_run(run)
+        if id is None:
+            return None
+        caller = replace(self.caller, permissions=self.caller.permissions | {_READ})
+        response = await Elsewhere(self.server, caller, self.request)._get(f"/{path}/{id}")
+        response.status_code = status if response.status_code == 200 else response.status_code
+        return response
+
+    def pages(self, run: str) -> Callable[[int], Awaitable[EventPage]] | None:
+        """The events of a long run, page by page."""
+        id = self.long_run(run)
+        if id is None:
+            return None
+
+        async def page(after: int) -> EventPage:
+            answer = await self._ask(Question("", "", self.caller, events=(id, after)))
+            return msgspec.msgpack.decode(answer.body, type=EventPage)
+
+        return page
+
+    async def _ask(self, question: Question) -> Answer:
+        reads = self.server.long_reads
+        assert isinstance(reads, LongReads), "only where there is one is a run long"
+        return await reads.ask(Told(question, getattr(self.request.state, "trace_id", ""), self._parked()))
+
+    def _parked(self) -> list[tuple[int, int, str, int | None]]:
+        host = self.server.door.host_here
+        waits = waiting_effects(host.dispatch.waiting) if host is not None else {}
+        return [(run, firing, what, until) for (run, firing), (what, until) in [*waits.items()][:_MOST_PARKED]]
+
+
+async def elsewhere_of(request: Request) -> Elsewhere:
+    return Elsewhere(server_of(request), await caller_of(request), request)
+
+
+Long = Annotated[Elsewhere, Depends(elsewhere_of)]

@@ -1,0 +1,33 @@
+"""Every route of the API, by resource; the server and the process that reads long runs have the same."""
+
+from __future__ import annotations
+
+from penstock.api.language import language_routers
+from penstock.api.routes import (
+    admin,
+    batch,
+    configs,
+    definitions,
+    events,
+    health,
+    home,
+    hooks,
+    inbox,
+    live,
+    me,
+    metrics,
+    registry,
+    run_views,
+    runs,
+    schedules,
+    stand_ins,
+    status_labels,
+)
+
+_LANGUAGES = language_routers()
+ROUTES = (
+    me.router, home.router, runs.router, run_views.router, batch.router, inbox.router, definitions.router, hooks.router,
+    *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
+    stand_ins.router, configs.router, configs.proposed, *registry.routers,
+    admin.router, status_labels.router, live.router, health.router, metrics.router,
+)  # fmt: skip

@@ -1,0 +1,376 @@
+"""Reads of long runs fold nothing where the engine runs: the same answers come from a process beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import msgspec
+import pytest
+
+from penstock.api import long_reads
+from penstock.api.long_reads import Answer, LongReads, Question, Told
+from penstock.api.options import Options
+from penstock.api.route_table import ROUTES
+from penstock.api.server import create
+from penstock.app.access.roles import Person
+from penstock.app.penstock import Penstock
+from penstock.app.runs.long_runs import is_long
+from penstock.app.runs.slices import SLICE
+from penstock.app.runs.timeline.events import EventPage
+from penstock.errors import ReaderFailed, ReadsTooMany
+from penstock.kernel.fact_lines import FactReader
+
+ROUNDS = 200
+DOCUMENT: dict[str, Any] = {
+    "version": "light", "name": "long",
+    "persons": {"Writer": {"service": "echo"}},
+    "nodes": [
+        {"label": "Start", "type": "start"},
+        {"label": "Ask", "type": "user_response", "prompt": "?"},
+        {"label": "Work", "type": "person_job", "person": "Writer", "default_prompt": "x", "max_iteration": ROUNDS},
+        {"label": "Enough", "type": "condition", "condition_type": "detect_max_iterations"},
+        {"label": "End", "type": "endpoint"}, {"label": "Told", "type": "endpoint"},
+    ],
+    "connections": [
+        {"from": "Start", "to": "Ask"}, {"from": "Ask", "to": "Told"},
+        {"from": "Start", "to": "Work"}, {"from": "Work", "to": "Enough"},
+        {"from": "Enough[condfalse]", "to": "Work"}, {"from": "Enough[condtrue]", "to": "End"},
+    ],
+}  # fmt: skip
+
+
+class Site:
+    """A server in this process, so that what it folds can be counted."""
+
+    def __init__(self, app: Any, door: Penstock, client: httpx2.AsyncClient, run: str) -> None:
+        self.app, self.door, self.client, self.run = app, door, client, run
+
+    @property
+    def reads(self) -> LongReads:
+        reads: LongReads = self.app.state.server.long_reads
+        return reads
+
+    async def get(self, path: str, **more: Any) -> httpx2.Response:
+        return await self.client.get(f"/api/v1{path}", **more)
+
+
+@contextlib.asynccontextmanager
+async def site(folder: Path) -> AsyncIterator[Site]:
+    door = Penstock(folder / "s" / "penstock.db", profile="dev", shared="others", settings={"reads.loop_facts": 100})
+    app = create(door, Options(dev=True))
+    async with app.router.lifespan_context(app):
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://localhost", headers={"X-Penstock": "1"}, timeout=120
+        ) as client:
+            session = await client.post("/api/v1/dev/session", json={"user": "admin@example.com"})
+            assert session.status_code == 204, session.text
+            made = await client.post("/api/v1/diagrams", json={"document": DOCUMENT})
+            assert made.status_code == 201, made.text
+            run = (await client.post("/api/v1/diagrams/long/runs", json={})).json()["run_id"]
+            await door.wait(run, until_waiting=True)
+            assert door.store.facts_of(door.row(run).no) > 1000
+            yield Site(app, door, client, run)
+
+
+def _on_site(body: Callable[[Site], Awaitable[None]], folder: Path) -> None:
+    async def main() -> None:
+        async with site(folder) as place:
+            await body(place)
+
+    asyncio.run(main())
+
+
+class Folded:
+    """Facts that are read in this process, by the pass of the loop in which they are."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.by_pass: Counter[int] = Counter()
+        self.passes = 0
+        plain = FactReader.one
+
+        def one(reader: FactReader, at: int, fact: Any) -> Any:
+            self.by_pass[self.passes] += 1
+            return plain(reader, at, fact)
+
+        monkeypatch.setattr(FactReader, "one", one)
+
+    async def count(self) -> None:
+        while True:
+            self.passes += 1
+            await asyncio.sleep(0)
+
+    @property
+    def total(self) -> int:
+        return self.by_pass.total()
+
+
+def run_routes() -> list[str]:
+    """Every GET of the API that is about a run, with its parameters to be filled in."""
+    paths = []
+    for route in (route for router in ROUTES for route in router.routes):
+        if "GET" in route.methods and route._of_runs:
+            asked = route._of_runs[0]
+            paths.append(route.path if f"{{{asked}}}" in route.path else f"{route.path}?{asked}={{run}}")
+    return sorted(set(paths))
+
+
+def _filled(path: str, run: str) -> str:
+    path = path.replace("{run}", run).replace("{id}", run).replace("{node}", "Ask").replace("{number}", "1")
+    return re.sub(r"\{\w+\}", "x", path)
+
+
+MORE = (
+    "/runs/{run}/graph?at=500", "/runs/{run}/deltas?from=300&to=320", "/runs/{run}/facts?after=600&limit=50",
+    "/runs/{run}/facts", "/runs/{run}/draw?format=mermaid", "/runs/{run}/draw?format=text&at=40",
+    "/runs/{run}/logs?level=info", "/runs/{run}/preview?verb=fork&fact=77", "/runs/{run}/preview?verb=restart",
+    "/runs/{run}/trace?limit=7", "/runs/{run}/firings?limit=3", "/diagram-runs/{run}/trace?limit=9",
+    "/diagram-runs/{run}/tokens?limit=5", "/runs/{run}/graph?at=999999", "/runs/{run}/graph?unknown=1",
+    "/runs/{run}/history?limit=2",
+)  # fmt: skip
+
+
+def test_every_read_of_a_long_run_folds_nothing_here_and_answers_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C-66, D-X.29: whatever is asked of a long run, this process folds none of its facts for it; and the answer is
+    the one that this process would have given."""
+    folded = Folded(monkeypatch)
+    paths = [*run_routes(), *MORE]
+    assert len(run_routes()) > 15 and "/runs/{run}/graph" in paths and "/diagram-runs/{id}/trace" in paths
+
+    async def body(place: Site) -> None:
+        for path in paths:
+            asked = _filled(path, place.run)
+            before, sent = folded.total, place.reads.asked
+            there = await place.get(asked)
+            assert folded.total == before, f"{asked} folds {folded.total - before} facts here"
+            assert place.reads.asked == sent + 1 or there.status_code == 400, asked
+            place.reads.loop_facts = 10**9
+            here = await place.get(asked)
+            place.reads.loop_facts = 100
+            assert place.reads.asked <= sent + 1, asked
+            assert there.status_code == here.status_code < 500, f"{asked} {there.text} {here.text}"
+            assert _without_times(there) == _without_times(here), asked
+            kept = ("content-type", "etag", "penstock-next", "location")
+            plain = [{name: one.headers.get(name) for name in kept if name != "etag"} for one in (there, here)]
+            assert plain[0] == plain[1], asked
+
+    _on_site(body, tmp_path)
+
+
+def _without_times(answer: httpx2.Response) -> Any:
+    """What the clock says is another moment each time."""
+    if "json" not in answer.headers.get("content-type", ""):
+        return answer.text
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            gone = ("active_ms", "trace_id", "now", "age_ms")
+            return {name: plain(part) for name, part in value.items() if name not in gone}
+        return [plain(part) for part in value] if isinstance(value, list) else value
+
+    return plain(json.loads(answer.text))
+
+
+def test_what_changes_a_long_run_folds_it_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two passes of the loop no more than a slice and one turn are folded, whoever steers a long run; what they
+    are shown of it comes from the other process."""
+    monkeypatch.setattr("penstock.app.runs.queries.is_long", lambda store, row: is_long(store, row, 100))
+    monkeypatch.setattr("penstock.app.runs.slices.SLICE", 50)
+    folded = Folded(monkeypatch)
+
+    async def body(place: Site) -> None:
+        turns = place.door.store.journal(place.door.row(place.run).no)
+        largest = max(turn.seq_to - turn.seq_from + 1 for turn in turns)
+        counting = asyncio.ensure_future(folded.count())
+        for verb, sent in (
+            ("pause", {}), ("resume", {}), ("signal", {"name": "x"}), ("resolve", {"node": "no", "value": 1}),
+            ("skip", {"node": "no", "reason": "x"}), ("compensate", {"reason": "x"}),
+        ):  # fmt: skip
+            folded.by_pass.clear()
+            answer = await place.client.post(f"/api/v1/runs/{place.run}/{verb}", json=sent)
+            assert answer.status_code < 500, answer.text
+            assert max(folded.by_pass.values(), default=0) <= 50 + largest, verb
+        folded.by_pass.clear()
+        answer = await place.client.post(f"/api/v1/diagram-runs/{place.run}/nodes/Ask:respond", json={"value": "yes"})
+        assert answer.status_code == 200 and answer.json()["run_id"] == place.run, answer.text
+        assert folded.total > 1000 and max(folded.by_pass.values()) <= 50 + largest, "a person's answer needs it all"
+        counting.cancel()
+
+    _on_site(body, tmp_path)
+    assert SLICE <= 500
+
+
+def test_lists_and_home_fold_no_more_than_a_read_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of a page that are long together are told by their states."""
+    monkeypatch.setattr("penstock.app.runs.summary.LOOP_FACTS", 100)
+    monkeypatch.setattr("penstock.app.metrics.stuck.LOOP_FACTS", 100)
+    folded = Folded(monkeypatch)
+
+    async def body(place: Site) -> None:
+        for path in ("/runs", "/runs?state=waiting", "/home", "/instances", "/inbox?mine=false"):
+            before = folded.total
+            answer = await place.get(path)
+            assert answer.status_code == 200, answer.text
+            assert folded.total - before <= 100, path
+        (line,) = (item for item in (await place.get("/runs")).json()["items"] if item["id"] == place.run)
+        assert line["state"] == "WAITING" and line["why"]["node"] == "Ask"
+
+    _on_site(body, tmp_path)
+
+
+def test_pages_of_a_long_run_make_the_whole(tmp_path: Path) -> None:
+    """W-10.2.1, W-2.2.5, D-2.1: nothing is lost between two pages, and nothing comes twice."""
+
+    async def body(place: Site) -> None:
+        run = place.run
+        for path, of in (
+            (f"/runs/{run}/trace", lambda page: page["workflow_execution"]["nodes_executed"]),
+            (f"/runs/{run}/history", lambda page: page["items"]),
+            (f"/diagram-runs/{run}/trace", lambda page: page["steps"]),
+            (f"/diagram-runs/{run}/tokens", lambda page: page["items"]),
+        ):
+            whole = of((await place.get(f"{path}?limit=1000")).json())
+            parts, cursor = list[Any](), None
+            size = max(len(whole) // 3, 1)
+            while len(parts) < len(whole):
+                page = await place.get(path, params={"limit": size, **({"cursor": cursor} if cursor else {})})
+                parts += of(page.json())
+                cursor = page.headers.get("Penstock-Next") or page.json().get("next")
+            assert parts[: len(whole)] == whole, path
+
+    _on_site(body, tmp_path)
+
+
+def test_events_of_a_long_run_come_from_there_and_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D-X.29: from any number on, each once; what happens afterwards follows."""
+    folded = Folded(monkeypatch)
+
+    async def body(place: Site) -> None:
+        before = folded.total
+        reads, seen = place.reads, list[int]()
+
+        async def pages(after: int) -> Any:
+            caller = _person(place.door.tenant)
+            answer = await reads.ask(Told(Question("", "", caller, events=(place.run, after)), "", []))
+            return msgspec.msgpack.decode(answer.body, type=EventPage)
+
+        events = place.door.subscribe(place.run, after=700, pages=pages)
+        async for event in events:
+            seen.append(event.seq)
+            if len(seen) == 600:
+                break
+        assert seen == list(range(701, 1301)) and folded.total == before
+        late = place.door.subscribe(place.run, after=0, pages=pages)
+        assert (await anext(late)).seq == 1, "whoever begins again gets the first"
+        whole = [event.seq for event in place.door.events(place.run)]
+        tail = place.door.subscribe(place.run, after=whole[-1], pages=pages)
+        coming = asyncio.ensure_future(anext(tail))
+        await place.door.signal(place.run, "x")
+        await place.door.respond(place.run, "Ask", "yes")
+        assert (await asyncio.wait_for(coming, 60)).seq == whole[-1] + 1
+
+    _on_site(body, tmp_path)
+
+
+def test_a_reader_that_is_killed_is_started_again(tmp_path: Path) -> None:
+    async def body(place: Site) -> None:
+        first = await place.get(f"/runs/{place.run}")
+        process = place.reads._process
+        assert first.status_code == 200 and process is not None
+        os.kill(process.pid, signal.SIGKILL)
+        await process.wait()
+        again = await place.get(f"/runs/{place.run}")
+        assert again.status_code == 200 and place.reads._process is not process
+        new = await place.client.post(f"/api/v1/runs/{place.run}/pause", json={})
+        assert new.json()["paused"] is True, "who has changed it sees the change"
+        assert (await place.get(f"/runs/{place.run}")).json()["paused"] is True, "and so does who asks again"
+
+    _on_site(body, tmp_path)
+
+
+# ---- turns -----------------------------------------------------------------------------------------------------------
+
+
+def _person(tenant: str) -> Person:
+    return Person(tenant, "u", "u", (), (), frozenset({"run.read"}))
+
+
+class Scripted(LongReads):
+    """Its process is a list; it answers when it is let."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(None, **more)  # type: ignore[arg-type]
+        self.served: list[tuple[str, str]] = []
+        self.gate = asyncio.Semaphore(0)
+
+    async def _asked(self, told: Told) -> Answer:
+        self.served.append((told.question.caller.tenant, told.question.path))
+        await self.gate.acquire()
+        if told.question.path == "bad":
+            raise ReaderFailed(why="x")
+        return Answer(200, [], told.question.path.encode())
+
+
+def _told(tenant: str, path: str) -> Told:
+    return Told(Question(path, "", _person(tenant)), "", [])
+
+
+def test_tenants_take_turns_and_readers_of_the_same_share_it() -> None:
+    """C-78: after many reads of one tenant another one's is the next; the same question that waits is asked once."""
+
+    async def main() -> None:
+        reads = Scripted()
+        first = asyncio.ensure_future(reads.ask(_told("a", "0")))
+        await asyncio.sleep(0.01)
+        many = [asyncio.ensure_future(reads.ask(_told("a", str(n % 5 + 1)))) for n in range(20)]
+        other = asyncio.ensure_future(reads.ask(_told("b", "x")))
+        again = asyncio.ensure_future(reads.ask(_told("a", "0")))
+        gone = asyncio.ensure_future(reads.ask(_told("b", "y")))
+        await asyncio.sleep(0.01)
+        gone.cancel()
+        for _ in range(12):
+            reads.gate.release()
+        answers = await asyncio.gather(first, *many, other, again)
+        assert [answer.body for answer in answers[:2]] == [b"0", b"1"]
+        assert reads.served[:3] == [("a", "0"), ("a", "1"), ("b", "x")]
+        assert Counter(reads.served) == Counter({
+            ("a", "0"): 2, ("b", "x"): 1, **{("a", str(n)): 1 for n in range(1, 6)},
+        }), "one that is being read is older than who asks now; who has gone away is not read for"  # fmt: skip
+        await reads.close()
+
+    asyncio.run(main())
+
+
+def test_too_many_reads_of_a_tenant_are_refused_and_errors_are_told() -> None:
+    async def main() -> None:
+        reads = Scripted(most_waiting=3)
+        asked = [asyncio.ensure_future(reads.ask(_told("a", str(n)))) for n in range(3)]
+        await asyncio.sleep(0.01)
+        asked += [asyncio.ensure_future(reads.ask(_told("a", str(n)))) for n in (3,)]
+        await asyncio.sleep(0.01)
+        with pytest.raises(ReadsTooMany) as refused:
+            await reads.ask(_told("a", "9"))
+        assert refused.value.http == 429 and refused.value.facts["retry_s"]
+        other = asyncio.ensure_future(reads.ask(_told("b", "bad")))
+        await asyncio.sleep(0.01)
+        for _ in range(8):
+            reads.gate.release()
+        with pytest.raises(ReaderFailed):
+            await other
+        assert [answer.status for answer in await asyncio.gather(*asked)] == [200] * 4, "others are not held up by it"
+        await reads.close()
+        assert long_reads.MOST_WAITING >= 1
+
+    asyncio.run(main())
