@@ -169,6 +169,8 @@ class Dialect:
     #: of these, those that fetch something for a node
     fetching_types: frozenset[str] = frozenset()
 
+    #: an error that a called run ends with by its author's word is the error of the call, too
+    errors_pass_calls = False
     #: what undoes an activity is a part of it for people, and no node of its own
     undo_is_part_of_activity = False
 

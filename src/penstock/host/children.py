@@ -10,6 +10,7 @@ import heapq
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock.dialects import dialect_of
 from penstock.errors import PenstockError, RunNotFound
 from penstock.executors.contract import Done, Failed, Outcome, failed
 from penstock.host.blobs import Blobs
@@ -20,6 +21,7 @@ from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel import state as S
 from penstock.kernel.failure import Failure
+from penstock.kernel.run import Run
 from penstock.net.compiled import CNode
 from penstock.store.run_store import RunRow, RunStore
 
@@ -173,11 +175,7 @@ class Children:
         st = loaded.run.st
         outcome: Outcome | None = None
         if st.status != S.COMPLETED:
-            code = "CHILD_CANCELLED" if st.status == S.CANCELLED else "CHILD_FAILED"
-            status = S.STATUS[st.status]
-            why = st.failure.message if st.failure is not None else status
-            message = f"the run it called ended {status}: {why}"
-            outcome = Failed(Failure(code, "permanent", message, "", {"run": child}))
+            outcome = Failed(_child_failure(loaded.run, child))
         for ask in self._forget(child):
             if ask.loaded.run is not None:  # else the caller has ended in the same batch
                 self.answer(ask, outcome or Done(self._result(ask, st)), 0)
@@ -244,6 +242,17 @@ class Children:
 def depth_of(options: Mapping[str, Any]) -> int:
     depth = options.get(DEPTH, 0)
     return depth if isinstance(depth, int) else 0
+
+
+def _child_failure(run: Run, child: str) -> Failure:
+    """How a call fails: where the language says so, with the error that the called run has ended with itself."""
+    st = run.st
+    status, failure = S.STATUS[st.status], st.failure
+    message = f"the run it called ended {status}: {failure.message if failure is not None else status}"
+    if failure is not None and failure.category == "business" and dialect_of(run.net.net.language).errors_pass_calls:
+        return Failure(failure.code, "business", message, "", {"run": child})
+    code = "CHILD_CANCELLED" if st.status == S.CANCELLED else "CHILD_FAILED"
+    return Failure(code, "permanent", message, "", {"run": child})
 
 
 def _args(ask: Ask, node: CNode) -> Any:

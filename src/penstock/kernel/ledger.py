@@ -13,6 +13,11 @@ from penstock.net.compiled import CNode
 
 def book(r: Run, firing: Firing, node: CNode, output: Any) -> None:
     """The ledger entry of a firing that settled done; a draft may have made it already."""
+    if node.spec.undo_whole and node.undo:
+        inside = {f"{r.firing_id(firing)}/{r.st.scopes[no].key}" for no in firing.kids or ()}
+        for n, entry in enumerate(r.st.ledger):
+            if entry.status == "open" and not inside.isdisjoint(entry.lineage):
+                r.record((F.LEDGER_MOVED, n, "withdrawn", None, 0, None))
     draft = open_entry(r, firing.no) if node.spec.work is not None else -1
     if draft < 0 and r.st.reopened:
         draft = _entry_of_same_key(r, firing)

@@ -184,6 +184,8 @@ def _judge_parallel(r: Run, firing: Firing, node: CNode, scope: Scope) -> None:
     if node.until is not None and truth(node.until(_counts(r, firing, node, scope))):
         return close(r, firing, DONE, collect(r, firing, node))
     if body.need == 0:
+        if lost and body.fail_fast:
+            return verdict(r, firing, node, _first_failure(r, firing, required=True))
         if opened:
             return None
         if lost:

@@ -187,6 +187,7 @@ class Body(_Part):
     on_fail: Literal["fail", "continue", "compensate"] = "fail"
     collect: Literal["object", "array", "outputs", "first", "last"] = "object"
     locals: tuple[str, ...] = ()
+    fail_fast: bool = False  # each: the first child that fails ends the others; else they are waited for
     before: bool = False  # loop: `again` is asked before the first round, too
     #: Name → what is told under it: item and index in a child; done, failed, open, total, planned, last and round in
     #: the conditions. None: each under its own word.
@@ -235,6 +236,7 @@ class Node(_Part):
     undo: tuple[str, ...] = ()
     undo_on: tuple[str, ...] = ("failure", "cancel", "manual")
     undo_if: str | None = None
+    undo_whole: bool = False  # scope: done as a whole, what was done in it has nothing of its own to undo any more
     undo_failed: bool = False  # a failure is booked, too: `undo_if` says whether it is undone
     on_final: Literal["here", "restart", "member"] = "here"  # member: a scope whose failed members say it
     late_success: Literal["ignore", "undo"] = "ignore"

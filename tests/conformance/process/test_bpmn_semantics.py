@@ -483,6 +483,12 @@ async def test_p_x_25_a_job_gets_what_the_file_maps(tmp_path: Path) -> None:
     mapping = '<zeebe:ioMapping><zeebe:input source="=order.total" target="amount"/></zeebe:ioMapping>'
     document = in_file(f'<bpmn:serviceTask id="A">{JOB.format(mapping)}</bpmn:serviceTask>')
     assert findings(document) == []
+    given = '<camunda:inputOutput><camunda:inputParameter name="x">${y}</camunda:inputParameter></camunda:inputOutput>'
+    (other,) = in_file(
+        f'<bpmn:serviceTask id="A" camunda:topic="t"><bpmn:extensionElements>{given}</bpmn:extensionElements>'
+        "</bpmn:serviceTask>"
+    )["activities"]
+    assert (other["tool"], other["params"]) == ("t", {"x": "${y}"})
     async with Office(tmp_path) as office:
         await office.start(document, {"order": {"total": 5}})
         assert office.undone == [("charge-card", {"amount": 5})]
@@ -490,8 +496,7 @@ async def test_p_x_25_a_job_gets_what_the_file_maps(tmp_path: Path) -> None:
 
 IGNORED = {
     "data out": '<zeebe:ioMapping><zeebe:output source="=x" target="y"/></zeebe:ioMapping>',
-    "data in and out": '<camunda:inputOutput><camunda:inputParameter name="x">1</camunda:inputParameter>'
-    "</camunda:inputOutput>",
+    "data in": '<camunda:inputOutput><camunda:inputParameter name="x">1</camunda:inputParameter></camunda:inputOutput>',
     "a listener": '<camunda:executionListener event="start" class="com.example.L"/>',
     "listeners": '<zeebe:executionListeners><zeebe:executionListener type="x"/></zeebe:executionListeners>',
 }
@@ -504,9 +509,154 @@ def test_p_x_25_what_an_extension_would_change_is_told(name: str) -> None:
     assert [(x.severity, x.rule, x.node) for x in findings(in_file(text))] == [("warning", "left_out", "A")]
 
 
+def test_p_x_25_our_own_settings_come_first() -> None:
+    """P-X.25: who says in the file that an agent or a person does it has said who does it."""
+    own = '<penstock:settings xmlns:penstock="urn:penstock:bpmn:1">{"agent_mode": "MANUAL"}</penstock:settings>'
+    (task_,) = in_file(f'<bpmn:serviceTask id="A">{JOB.format(own)}</bpmn:serviceTask>')["activities"]
+    assert "tool" not in task_ and task_["agent_mode"] == "MANUAL"
+
+
 def test_p_x_25_a_service_task_of_nobody_is_told() -> None:
     """P-X.25, P-3.1.2: a person does it, as the seed has it; that the file does not say so is told."""
     document = in_file('<bpmn:serviceTask id="A"/>')
     assert [(x.severity, x.rule) for x in findings(document)] == [("warning", "service_by_person")]
     document["activities"][0]["agent_mode"] = "MANUAL"
     assert findings(document) == []
+
+
+# ---- 10.5.1, 13.5.3: errors and escalations --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", ["E1", "E2", ""])
+@awaited
+async def test_p_x_4_an_error_of_a_called_process_is_caught_by_its_code(tmp_path: Path, code: str) -> None:
+    """P-X.4, BPMN 10.5.1: «the Error is caught by an Event on the boundary of the Activity» that called; by its code,
+    or by one that has none; another code does not catch it."""
+    (tmp_path / "child.json").write_bytes(as_bytes(process([event("T", "end", "error", code="E1")], [])))
+    border = event("B", "boundary", "error", code=code, attached_to="C")
+    caller = process([sub("C", orchestration={"sub_process": "child.json"}), border, task("H"), task("Z")],
+                     ["C>Z", "B>H"], process_definition_id="caller")  # fmt: skip
+    (tmp_path / "caller.json").write_bytes(as_bytes(caller))
+    async with Office(tmp_path) as office:
+        run = await office.begin(tmp_path / "caller.json")
+        await run.until(lambda one: one.open() == ["H"] or one.status == "TERMINATED")
+        assert (run.status, run.open()) == (("TERMINATED", []) if code == "E2" else ("RUNNING", ["H"]))
+        assert code != "E2" or (run.look.failure or {})["code"] == "E1"
+
+
+@awaited
+async def test_p_x_25_an_error_in_one_instance_ends_all_of_them(tmp_path: Path) -> None:
+    """P-X.25, BPMN 13.3.2: an error interrupts the activity as a whole: its other instances are not waited for."""
+    border = event("C", "boundary", "error", attached_to="S", code="X")
+    elements = [sub("S", multi={"count": 3}), task("B", parent="S"), event("E", "end", "error", code="X", parent="S")]
+    async with Office(tmp_path) as office:
+        run = await office.start(process([*elements, border, task("H"), task("N")], ["B>E", "S>N", "C>H"]))
+        await run.submit("B")
+        assert run.open() == ["H"] and [x.status for x in run.items() if x.node == "B"].count("CANCELLED") == 2
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@awaited
+async def test_p_x_25_an_escalation_is_caught_by_its_own_code_first(tmp_path: Path, turned: bool) -> None:
+    """P-X.25, BPMN 10.5.1: a catch event without a code catches what no other one catches, wherever it is drawn."""
+    events = [event("C", "boundary", "escalation", attached_to="S", interrupting=False),
+              event("D", "boundary", "escalation", code="E1", attached_to="S", interrupting=False)]  # fmt: skip
+    elements = [sub("S"), task("A", parent="S"), event("T", "end", "escalation", code="E1", parent="S")]
+    more = [*(events[::-1] if turned else events), task("H"), task("K"), task("N")]
+    async with Office(tmp_path) as office:
+        run = await office.start(process([*elements, *more], ["A>T", "S>N", "C>H", "D>K"]))
+        await run.submit("A")
+        assert sorted(run.open()) == ["K", "N"]
+
+
+def test_p_x_25_an_escalation_of_a_called_process_is_not_promised() -> None:
+    """P-X.25: escalations end with the instance that throws them; a boundary that waits for one is told."""
+    border = event("B", "boundary", "escalation", code="E1", attached_to="C", interrupting=False)
+    elements = [sub("C", orchestration={"sub_process": "child"}), border, task("H")]
+    assert ("escalation_of_call", "B") in [(x.rule, x.node) for x in findings(process(elements, ["B>H"]))]
+
+
+# ---- 13.5.5: compensation --------------------------------------------------------------------------------------------
+# «If the Activity is a Sub-Process … its compensation … (a) custom handler … or (b) default compensation: the contained
+# Activities are compensated in reverse order».
+
+
+def undoing(activity: str, own: str | None = None) -> dict[str, Any]:
+    inner = [service("A", parent="S", compensation="undo_a"), service("B", parent="S", compensation="undo_b")]
+    throw = event("T", "throw", "compensation", **({"activity": activity} if activity else {}))
+    elements = [service("F", compensation="undo_f"), sub("S", compensation=own), *inner, task("M"), throw, task("Z")]
+    return process(elements, ["F>S", "A>B", "S>M", "M>T", "T>Z"])
+
+
+@pytest.mark.parametrize(
+    ("activity", "own", "undone"),
+    [
+        ("S", None, ["undo_b", "undo_a"]),
+        ("S", "undo_s", ["undo_s"]),
+        ("", None, ["undo_b", "undo_a", "undo_f"]),
+        ("", "undo_s", ["undo_s", "undo_f"]),
+        ("A", None, ["undo_a"]),
+    ],
+)
+@awaited
+async def test_p_x_18_a_sub_process_is_compensated(
+    tmp_path: Path, activity: str, own: str | None, undone: list[str]
+) -> None:
+    """P-X.18, P-X.37, BPMN 13.5.5: by its own handler, else by those of what was done in it, the latest first."""
+    async with Office(tmp_path) as office:
+        run = await office.start(undoing(activity, own))
+        await run.submit("M")
+        assert [tool for tool, _ in office.undone] == undone and run.open() == ["Z"]
+
+
+@awaited
+async def test_p_x_18_a_sub_process_that_did_not_end_has_no_handler_of_its_own(tmp_path: Path) -> None:
+    """P-X.18, BPMN 13.5.5: only what has completed is compensated: of one that failed, what was done in it."""
+    inner = [service("A", parent="S", compensation="undo_a"), service("B", parent="S")]
+    elements = [sub("S", compensation="undo_s"), *inner]
+    async with Office(tmp_path, agents={"B": Failing("x")}) as office:
+        run = await office.start(process(elements, ["A>B"]))
+        assert run.status == "TERMINATED" and [tool for tool, _ in office.undone] == ["undo_a"]
+
+
+# ---- files: attributes that change how an element runs ---------------------------------------------------------------
+
+CATCH = (
+    '<bpmn:intermediateCatchEvent id="C"><bpmn:eventDefinitionRef>d1</bpmn:eventDefinitionRef>'
+    "</bpmn:intermediateCatchEvent>"
+)
+CHANGED = {
+    "two tokens to begin": '<bpmn:userTask id="X" startQuantity="2"/>',
+    "two tokens behind it": '<bpmn:userTask id="X" completionQuantity="2"/>',
+    "a task that begins": '<bpmn:receiveTask id="X" instantiate="true"/>',
+    "a gateway that begins": '<bpmn:eventBasedGateway id="X" instantiate="true"/>',
+    "all of the events": '<bpmn:eventBasedGateway id="X" eventGatewayType="Parallel"/>',
+    "an event for each instance": '<bpmn:userTask id="X"><bpmn:multiInstanceLoopCharacteristics behavior="One">'
+    "<bpmn:loopCardinality>2</bpmn:loopCardinality></bpmn:multiInstanceLoopCharacteristics></bpmn:userTask>",
+    "undone beside": '<bpmn:intermediateThrowEvent id="X"><bpmn:compensateEventDefinition waitForCompletion="false"/>'
+    "</bpmn:intermediateThrowEvent>",
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_p_x_25_an_attribute_that_changes_the_run_is_refused_by_name(name: str) -> None:
+    """P-X.25, BPMN 10.3, 10.5, 10.6: what would run otherwise than the standard says is not run."""
+    text = f'{HEAD}<bpmn:process id="p">{CHANGED[name]}<bpmn:userTask id="A"/></bpmn:process></bpmn:definitions>'
+    found = check_document(text.encode(), name="p.bpmn")[1]
+    assert [(x.severity, x.rule, x.node) for x in found] == [("error", "bpmn_not_supported", "X")]
+    plain = (
+        text.replace('="2"', '="1"')
+        .replace('instantiate="true"', 'instantiate="false"')
+        .replace("Parallel", "Exclusive")
+    )
+    plain = plain.replace('"One"', '"All"').replace('waitForCompletion="false"', 'waitForCompletion="true"')
+    assert "bpmn_not_supported" not in [x.rule for x in check_document(plain.encode(), name="p.bpmn")[1]]
+
+
+def test_p_x_25_an_event_definition_beside_the_process_is_read() -> None:
+    """BPMN 10.5.1: «eventDefinitionRefs: references the reusable EventDefinitions»: not an event without a trigger."""
+    timer = '<bpmn:timerEventDefinition id="d1"><bpmn:timeDuration>PT1H</bpmn:timeDuration></bpmn:timerEventDefinition>'
+    (catch,) = in_file(CATCH, timer)["events"]
+    assert (catch["trigger"], catch["timer"]) == ("timer", {"duration": "PT1H"})
+    text = f'{HEAD}<bpmn:process id="p">{CATCH}</bpmn:process></bpmn:definitions>'
+    assert "bpmn_not_supported" in [x.rule for x in check_document(text.encode(), name="p.bpmn")[1]]

@@ -286,6 +286,8 @@ def test_everything_that_can_be_said_is_said_here() -> None:
     said += check_document(b"[1]", name="p.json", language="process")[1]
     calls_itself = as_bytes(process([sub("S", orchestration={"sub_process": "p"})], []))
     said += check_document(calls_itself, name="p.json", resolve=lambda name: calls_itself)[1]
+    calls = sub("S", orchestration={"sub_process": "p"})
+    said += findings(process([calls, event("B", "boundary", "escalation", attached_to="S")], []))
     said += check_document(
         as_bytes(process([service("B", bpmn="businessRuleTask", rule_pack="r")], [])), name="p.json",
         registered=_nothing,

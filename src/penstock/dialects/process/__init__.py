@@ -20,6 +20,7 @@ class Process(Dialect):
     labels = LABELS
     loads_sample = True
     undo_is_part_of_activity = True
+    errors_pass_calls = True
 
     def runtime(self, services: HostServices) -> Runtime:
         from penstock.dialects.process.runtime import ProcessRuntime

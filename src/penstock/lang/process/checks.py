@@ -306,6 +306,10 @@ def _check_event(element: Element, f: EventFields, shared: SharedContext) -> Non
             message = f"The compensation event «{element.name}» names no handler."
             hint = 'Write `"activity": "…"`: the id of the activity that undoes.'
             report.error("compensation_target", message, element.pointer, hint=hint, node=element.id)
+    elif f.trigger == "escalation" and host.activity.type == "subProcess" and not shared.graph.is_embedded(host):
+        message = f"«{element.name}» waits for an escalation of a called process, which does not leave that process."
+        hint = "Let the called process end with an error, or throw a signal, and catch that."
+        report.warning("escalation_of_call", message, f"{element.pointer}/trigger", hint=hint, node=element.id)
     elif not shared.graph.outgoing[element.id]:
         message = f"When «{element.name}» comes, its path ends at once."
         hint = "Draw a transition from it."

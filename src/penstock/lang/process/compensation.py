@@ -21,7 +21,8 @@ def with_compensation(fragment: Fragment, context: LoweringContext) -> Fragment:
     node = _handler_node(context)
     if node is None:
         return fragment
-    changed = fragment.changed(fragment.core, undo=(node.id,))
+    whole = context.shared.graph.is_embedded(context.element)  # BPMN 13.5.5: instead of what was done in it
+    changed = fragment.changed(fragment.core, undo=(node.id,), undo_whole=whole)
     return Fragment((*changed.nodes, node), changed.entry, changed.exit, changed.core, changed.host, changed.edges)
 
 

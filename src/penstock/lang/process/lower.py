@@ -158,6 +158,7 @@ def _with_boundary_events(fragment: Fragment, element: Element, shared: SharedCo
             continue  # the checks report it
         edges.append(link(fragment.host, boundary.id, port=boundary.id))
     rows.sort(key=lambda row: row.match == _ANY_ERROR)
+    triggers.sort(key=_catches_the_rest)
     host = fragment.node(fragment.host)
     changed = fragment.changed(host.id, triggers=(*host.triggers, *triggers), on_error=(*host.on_error, *rows))
     other_tasks = [
@@ -167,6 +168,11 @@ def _with_boundary_events(fragment: Fragment, element: Element, shared: SharedCo
         changed = changed.changed(id, on_error=tuple(rows))
         edges += [link(id, row.action[5:], port=row.action[5:]) for row in rows]
     return Fragment(changed.nodes, changed.entry, changed.exit, changed.core, changed.host, (*changed.edges, *edges))
+
+
+def _catches_the_rest(trigger: Trigger) -> bool:
+    """An escalation without a code is asked after those with one; all others keep their order."""
+    return trigger.kind == "escalation" and not trigger.name
 
 
 # ---- transitions -----------------------------------------------------------------------------------------------------
@@ -263,7 +269,8 @@ def _listening_nodes(
     end = Node(id=f"{level}.terminated", kind="end", scope=level, ends="terminate", origin=level)
     scope = Node(
         id=main, kind="scope", scope=level, origin=level, join=MERGE, body=Body(mode="one", entry=entry, names={}),
-        triggers=tuple(triggers), on_error=tuple(sorted(rows, key=lambda row: row.match == _ANY_ERROR)),
+        triggers=tuple(sorted(triggers, key=_catches_the_rest)),
+        on_error=tuple(sorted(rows, key=lambda row: row.match == _ANY_ERROR)),
     )  # fmt: skip
     edges.append(link(main, end.id, port="terminated"))
     sets = () if level else KEEP_OUTPUT

@@ -16,7 +16,7 @@ CATEGORY: dict[str, str] = dict.fromkeys(
         "sub_process_unknown", "container_with_activities", "origin_unknown", "missing_dependency",
         "name_of_element", "idle_field", "event_sub_process_start", "event_sub_process_flow", "handler_with_flow",
         "unreachable_node", "join_never_satisfied", "UNBOUNDED_LOOP", "RACE", "recursive_process",
-        "loop_by_count", "left_out", "service_by_person",
+        "loop_by_count", "left_out", "escalation_of_call", "service_by_person",
     ),
     "semantic",
 )  # fmt: skip

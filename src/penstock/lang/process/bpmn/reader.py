@@ -14,6 +14,7 @@ from penstock.lang.process.bpmn import diagram_interchange, vendor_tasks, vendor
 from penstock.lang.process.bpmn.vocabulary import (
     BPMN,
     CALLABLE,
+    CHANGING_ATTRIBUTES,
     EVENT_DECLARATIONS,
     GATEWAYS,
     KEPT_ELEMENTS,
@@ -56,6 +57,8 @@ class _Reader:
         self.collections: dict[str, list[tuple[dict[str, Any], XmlElement]]] = {}
         self.extensions: dict[str, Any] = {}
         self.roles: dict[str, dict[str, Any]] = {}
+        self.definitions = {child.get("id"): child for child in self.root.children
+                            if child.space == BPMN and child.name in TRIGGERS}  # fmt: skip
         self.left_out: list[XmlElement] = []  # processes of the file that are kept, and not imported
         self.handlers: dict[str, str] = {}  # boundary event of compensation → its handler
         self.author_ids: dict[str, str] = {}  # id in the file → the author's id, which XML could not hold
@@ -200,7 +203,9 @@ class _Reader:
             if node.space != BPMN:
                 continue
             name, id = node.name, self._id(node)
-            if name in TASKS:
+            if refused := self._changed_by(node):
+                self._add_unsupported(refused, node)
+            elif name in TASKS:
                 self._activity(node, parent)
                 if name == "subProcess":
                     self._level(node, id)
@@ -223,6 +228,25 @@ class _Reader:
                     to_xml(node, self.prefixes)
                 )
 
+    def _changed_by(self, node: XmlElement) -> str:
+        """What an element is by an attribute that changes how it runs, where it is not run so here."""
+        for attribute, value, what in CHANGING_ATTRIBUTES.get(node.name, ()):
+            if (given := node.get(attribute)) and (given == value) is not what.startswith("not "):
+                return what.removeprefix("not ")
+        loop = node.first("multiInstanceLoopCharacteristics", BPMN)
+        if loop is not None and loop.get("behavior") not in ("", "All"):
+            return "multi-instance activity that throws events for its instances"
+        if any(definition.get("waitForCompletion") == "false" for definition in self._definitions(node)):
+            return "compensation that is not waited for"
+        refs = [child.text.strip() for child in node.all("eventDefinitionRef", BPMN)]
+        return "event whose definition is not in the file" if set(refs) - self.definitions.keys() else ""
+
+    def _definitions(self, node: XmlElement) -> list[XmlElement]:
+        """An event's definitions, its own and those beside the processes that it refers to."""
+        own = [child for child in node.children if child.space == BPMN and child.name in TRIGGERS]
+        refs = (child.text.strip() for child in node.all("eventDefinitionRef", BPMN))
+        return own + [self.definitions[ref] for ref in refs if ref in self.definitions]
+
     def _activity(self, node: XmlElement, parent: str) -> None:
         id, tag = self._id(node), node.name
         entry: dict[str, Any] = {"id": id, "name": node.get("name") or id, "type": TASKS[tag], "bpmn": tag}
@@ -243,10 +267,12 @@ class _Reader:
         if multi := _multi(node):
             entry["multi"] = multi
         vendors.read(node, entry, self.roles)
-        vendor_tasks.read_tool(node, entry)
+        own = self._own_settings(node)
+        if not {"agent", "agent_mode"} & own.keys():
+            vendor_tasks.read_tool(node, entry)
         if "tool" in entry and not node.get("messageRef"):
             entry.pop("message", None)
-        for name, what in dict.fromkeys(vendor_tasks.not_read(node, entry)):
+        for name, what in dict.fromkeys(vendor_tasks.not_read(node, entry | own)):
             self._leave_out(f"«{name}» of", what, node)
         self._store("activities", entry, node)
 
@@ -273,7 +299,7 @@ class _Reader:
 
     def _event(self, node: XmlElement, parent: str) -> None:
         entry: dict[str, Any] = {"id": self._id(node), "name": node.get("name"), "position": POSITIONS[node.name]}
-        definitions = [child for child in node.children if child.space == BPMN and child.name in TRIGGERS]
+        definitions = self._definitions(node)
         if len(definitions) > 1:
             return self._add_unsupported("multiple event", node)
         if definitions:

@@ -14,7 +14,7 @@ _WORKED = ("serviceTask", "sendTask", "businessRuleTask", "scriptTask")
 _NAMED_BY = ("topic", "class", "delegateExpression", "expression", "type")
 #: Extension elements that change what runs or which data it has.
 _CHANGING = {
-    "inputOutput": "data in and out", "executionListener": "a listener", "taskListener": "a listener",
+    "executionListener": "a listener", "taskListener": "a listener",
     "executionListeners": "listeners", "taskListeners": "listeners", "failedJobRetryTimeCycle": "retries",
     "in": "data of a call", "out": "data of a call", "field": "a field of a class",
 }  # fmt: skip
@@ -24,20 +24,26 @@ def read_tool(node: XmlElement, entry: dict[str, Any]) -> None:
     """The tool that does a task: of a job worker its type, of a class or an expression its own name."""
     if node.name not in _WORKED:
         return
-    for definition in _extensions(node, ZEEBE, "taskDefinition"):
-        if definition.get("type"):
-            entry["tool"] = definition.get("type")
-            params = {
-                given.get("target"): f"${{{expression(given.get('source'))}}}"
-                for mapping in _extensions(node, ZEEBE, "ioMapping") for given in mapping.all("input", ZEEBE)
-                if given.get("target") and "." not in given.get("target")
-            }  # fmt: skip
-            if params:
-                entry["params"] = params
-            return
-    names = (node.get(name, space=space) for name in _NAMED_BY for space in CAMUNDA)
-    if "decision" not in entry and (name := next((name for name in names if name), "")):
-        entry["tool"] = expression(name)
+    types = [definition.get("type") for definition in _extensions(node, ZEEBE, "taskDefinition")]
+    names = [expression(node.get(name, space=space)) for name in _NAMED_BY for space in CAMUNDA]
+    tool = next((name for name in (*types, *(names if "decision" not in entry else ())) if name), "")
+    if tool:
+        entry["tool"] = tool
+        if params := _zeebe_inputs(node) | _camunda_inputs(node):
+            entry["params"] = params
+
+
+def _zeebe_inputs(node: XmlElement) -> dict[str, str]:
+    given = [given for mapping in _extensions(node, ZEEBE, "ioMapping") for given in mapping.all("input", ZEEBE)]
+    targets = {given.get("target"): expression(given.get("source")) for given in given}
+    return {target: f"${{{source}}}" for target, source in targets.items() if target and "." not in target}
+
+
+def _camunda_inputs(node: XmlElement) -> dict[str, str]:
+    """Inputs that are a text or one expression; a script, a list or a map is none of them."""
+    mappings = [mapping for space in CAMUNDA for mapping in _extensions(node, space, "inputOutput")]
+    given = [child for mapping in mappings for child in mapping.children if child.name == "inputParameter"]
+    return {child.get("name"): child.text.strip() for child in given if child.get("name") and not child.children}
 
 
 def not_read(node: XmlElement, entry: dict[str, Any]) -> list[tuple[str, str]]:
@@ -47,10 +53,12 @@ def not_read(node: XmlElement, entry: dict[str, Any]) -> list[tuple[str, str]]:
     for child in extension.children if extension is not None else ():
         if child.space in (ZEEBE, *CAMUNDA) and child.name in _CHANGING:
             ignored.append((child.name, _CHANGING[child.name]))
-        elif child.space == ZEEBE and child.name == "ioMapping":
-            inputs, outputs = child.all("input", ZEEBE), child.all("output", ZEEBE)
-            if outputs or inputs and len(entry.get("params") or ()) != len(inputs):
-                ignored.append(("ioMapping", "data out" if outputs else "data in"))
+        elif child.space in (ZEEBE, *CAMUNDA) and child.name in ("ioMapping", "inputOutput"):
+            inputs = [given for given in child.children if given.name in ("input", "inputParameter")]
+            if len(inputs) < len(child.children):
+                ignored.append((child.name, "data out"))
+            elif len(entry.get("params") or ()) != len(inputs):
+                ignored.append((child.name, "data in"))
     loop = node.first("multiInstanceLoopCharacteristics", BPMN)
     collected = "what is collected of each instance; here it is its whole result"
     loops = _extensions(loop, ZEEBE, "loopCharacteristics") if loop is not None else []

@@ -53,6 +53,19 @@ CALLABLE = {
     "globalScriptTask": "global script task", "globalBusinessRuleTask": "global business rule task",
     "choreography": "choreography", "globalChoreographyTask": "choreography task", "conversation": "conversation",
 }  # fmt: skip
+_QUANTITIES = (
+    ("startQuantity", "1", "not activity that waits for several tokens"),
+    ("completionQuantity", "1", "not activity that puts several tokens"),
+)
+#: Element → attributes that change how it runs: name, value, and what the element then is; `not`: by any other value.
+CHANGING_ATTRIBUTES: dict[str, tuple[tuple[str, str, str], ...]] = {
+    **dict.fromkeys(TASKS, _QUANTITIES),
+    "receiveTask": (*_QUANTITIES, ("instantiate", "true", "receive task that begins a process")),
+    "eventBasedGateway": (
+        ("instantiate", "true", "gateway that begins a process"),
+        ("eventGatewayType", "Exclusive", "not gateway that waits for all of its events"),
+    ),
+}
 #: Elements that do not change how a process runs: kept as they are.
 KEPT_ELEMENTS = (
     "textAnnotation", "association", "group", "dataObject", "dataObjectReference", "dataStoreReference", "property",

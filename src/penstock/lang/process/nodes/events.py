@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from penstock.expr.calendar import BadDate, moment_of
 from penstock.expr.cron import zone_of
 from penstock.lang.process.durations import cycle
 from penstock.lang.process.fields import EventFields
-from penstock.lang.process.lowering_context import LoweringContext, main_scope, quoted
+from penstock.lang.process.lowering_context import LoweringContext, SharedContext, main_scope, quoted
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, ElementType, Fragment, core_id, link, single_node
 from penstock.lang.process.nodes.messages import message_trigger, publish
+from penstock.lang.process.schema import Element
 from penstock.net.model import MERGE, Effect, Node, Trigger
 
 #: The error by which a terminate event ends a level that runs in an inner scope.
@@ -106,7 +108,16 @@ def _compensated_activities(context: LoweringContext) -> tuple[str, ...]:
         hint = "Name an activity that has a compensation, or none: then everything is undone."
         context.error("compensation_target", f"There is no activity «{f.activity}» to undo.", "activity", hint=hint)
         return ()
-    return (core_id(target),)
+    return tuple(_compensated_with(target, context.shared))
+
+
+def _compensated_with(target: Element, shared: SharedContext) -> Iterator[str]:
+    """BPMN 13.5.5: what is done in a sub-process is compensated with it, unless it has a handler of its own."""
+    yield core_id(target)
+    if target.undo is None and not shared.graph.boundary_handler(target.id):
+        for id in shared.graph.children.get(target.id, ()):
+            if (inner := shared.definition.elements[id]).activity is not None:
+                yield from _compensated_with(inner, shared)
 
 
 # ---- boundary --------------------------------------------------------------------------------------------------------

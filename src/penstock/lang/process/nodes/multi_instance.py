@@ -47,6 +47,7 @@ def instance_body(multi: Multi, entry: str, context: LoweringContext) -> Body:
     item = multi.item or "item"
     return Body(
         mode=mode, entry=entry, items=_items(multi, context), until=until, collect="outputs", locals=(item,),
+        fail_fast=True,
         names={item: "item", **INSTANCE, **_counts(until)},
     )  # fmt: skip
 
