@@ -20,6 +20,7 @@ from starlette.types import Message
 from penstock.api import problems
 from penstock.api.long_reads import Answer, Question, Told, read_frame, write_frame
 from penstock.api.options import Options
+from penstock.api.request_share import RequestShare
 from penstock.api.route_table import ROUTES
 from penstock.api.server_state import ServerState
 from penstock.app.penstock import Penstock
@@ -42,7 +43,8 @@ _OUT_OF_MEMORY = {
 def reading_app(door: Penstock) -> FastAPI:
     """The routes alone: whoever sends here is known already, and the edge is that of the server."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.server = ServerState(door, Options())
+    app.state.server = server = ServerState(door, Options())
+    server.request_share = RequestShare(lambda tenant: 1.0)  # the server has let it in
     problems.install(app)
     for router in ROUTES:
         app.include_router(router, prefix="/api/v1")

@@ -13,6 +13,7 @@ from penstock.api.routes import (
     home,
     hooks,
     inbox,
+    limits,
     live,
     me,
     metrics,
@@ -29,5 +30,5 @@ ROUTES = (
     me.router, home.router, runs.router, run_views.router, batch.router, inbox.router, definitions.router, hooks.router,
     *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
     stand_ins.router, configs.router, configs.proposed, *registry.routers,
-    admin.router, status_labels.router, live.router, health.router, metrics.router,
+    admin.router, limits.router, status_labels.router, live.router, health.router, metrics.router,
 )  # fmt: skip

@@ -23,6 +23,7 @@ from penstock.api.long_reads import LongReads
 from penstock.api.openapi import complete_openapi, operation_id, serve_reference, tags
 from penstock.api.options import Options
 from penstock.api.presence import Presence
+from penstock.api.request_share import RequestShare
 from penstock.api.route_table import ROUTES
 from penstock.api.routes import hooks, me, metrics
 from penstock.api.self_calls import SelfCalls
@@ -37,6 +38,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.runs.long_runs import loop_facts_of
 from penstock.app.runs.reader_door import options_of
 from penstock.demo import sample_runs as living
+from penstock.host.limits import Limits
 
 _ABOUT = """Runs documents durably. Every answer that is not a success is a problem (RFC 9457) with a code, a place and
 a hint. Lists have a cursor; what is sent twice with one Idempotency-Key is done once."""
@@ -54,6 +56,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
             server.audit, server.idempotency = AuditLog(door.store), IdempotencyKeys(door.store)
             server.webhook_rates = WebhookRates()
             server.long_reads = LongReads(options_of(door), loop_facts=loop_facts_of(door.settings))
+            server.request_share = RequestShare(Limits(door.settings).share)
             rate = None if server.options.dev else rate_of(door.settings)
             server.auth_throttle = AuthThrottle(door, server.audit, rate, door.now)
             server.telemetry = Telemetry(door, server.hub)

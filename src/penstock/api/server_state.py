@@ -13,6 +13,7 @@ from penstock.api.identity import Identity
 from penstock.api.long_reads import LongReads
 from penstock.api.options import Options
 from penstock.api.presence import Presence
+from penstock.api.request_share import RequestShare
 from penstock.api.stream import EventHub
 from penstock.api.telemetry import Telemetry
 from penstock.api.webhook_rates import WebhookRates
@@ -40,6 +41,7 @@ class ServerState:
         self.auth_throttle: AuthThrottle
         self.telemetry: Telemetry
         self.long_reads: LongReads | None = None  # None in the process that reads them
+        self.request_share: RequestShare
         self.draining = False
 
 
@@ -67,6 +69,7 @@ async def caller_of(request: Request) -> Caller:
             caller = request.state.caller = await server.identity.caller(request)
         except PenstockError as error:
             raise await server.auth_throttle.refused(request, error) from error
+        await server.request_share.admit(caller.tenant)
     return caller
 
 

@@ -186,7 +186,8 @@ class Dispatch:
             if executor is None:
                 self._refuse(flight, "EXECUTOR_UNKNOWN", f"no executor is called «{name}»")
                 return None
-            queue = self.queues[name] = ExecutorQueue(self, executor, self.width)
+            width = min(self.width, getattr(executor, "width", self.width))
+            queue = self.queues[name] = ExecutorQueue(self, executor, width)
         flight.plan.queue = queue
         return queue
 

@@ -324,12 +324,25 @@ def _const(constant: Any) -> Resolve:
     return lambda view: constant
 
 
+#: the members of an expression in a value tree: its text, and the only members of its value that are wanted
+EXPRESSION = frozenset({"$expr", "$only"})
+
+
+def _some_of(whole: Resolve, names: tuple[str, ...]) -> Resolve:
+    def some(view: Any) -> Any:
+        members = whole(view)
+        return {name: members[name] for name in names if name in members} if isinstance(members, dict) else members
+
+    return some
+
+
 def value(tree: Any) -> tuple[bool, Resolve]:
     """Whether a value tree is literal, and a function that yields its value for a view."""
     if type(tree) is dict:
+        if "$expr" in tree and tree.keys() <= EXPRESSION:
+            whole = _must(tree["$expr"])
+            return False, _some_of(whole, tuple(tree["$only"])) if "$only" in tree else whole
         if len(tree) == 1:
-            if "$expr" in tree:
-                return False, _must(tree["$expr"])
             if "$template" in tree:
                 return False, compile_template(tree["$template"])
         parts = {k: value(v) for k, v in tree.items()}
@@ -347,7 +360,7 @@ def value(tree: Any) -> tuple[bool, Resolve]:
 def expressions_of(tree: Any) -> list[Expression]:
     """Every expression inside a value tree."""
     if type(tree) is dict:
-        if len(tree) == 1 and "$expr" in tree:
+        if "$expr" in tree and tree.keys() <= EXPRESSION:
             return [_must(tree["$expr"])]
         if len(tree) == 1 and "$template" in tree:
             return [compile_template(tree["$template"])]

@@ -19,8 +19,10 @@ import msgspec
 import penstock
 from penstock.app.access.audit import AuditLog
 from penstock.app.access.connection_limits import connection_limits, handles, total_of
+from penstock.app.maintenance.tenant_limits import limit_uses, nearly_full
 from penstock.app.maintenance.verify import verify
 from penstock.errors import PenstockError
+from penstock.host.limits import LIMITS, Limits
 from penstock.host.secrets import places_of
 from penstock.host.tenants import StoredTenant
 from penstock.store import schema
@@ -31,6 +33,7 @@ GIB = 1024**3
 NEWEST = 500  # runs that a quick look folds again
 REACH_S = 3.0
 FEW_HANDLES = 256
+_BEYOND = {"refused": "is refused", "fails": "fails", "waits": "waits", "pauses": "is paused", "warns": "is warned of"}
 #: extra → a module that it brings
 EXTRAS = {
     "aas": "basyx", "checkpoint": "cryptography", "decision": "jq", "mcp": "mcp", "mqtt": "aiomqtt",
@@ -121,13 +124,27 @@ def _port(asked: DoctorOptions) -> Iterator[Check]:
             yield Check("port", "ok", f"Port {asked.port} is free.")
 
 
+def _limits(asked: DoctorOptions) -> Iterator[Check]:
+    """What a tenant may have at once, and who has nearly all of it."""
+    limits = Limits(asked.settings)
+    all_limits = ", ".join(f"{limit.name} {limits.of('')[limit.name]:,}" for limit in LIMITS)
+    yield Check("limits", "ok", f"Of each tenant: {all_limits}.")
+    for tenant in asked.store.tenants():
+        for use in nearly_full(limit_uses(asked.store, asked.settings, tenant)):
+            beyond = _BEYOND[use.beyond]
+            says = f"Tenant {tenant} has {use.used:,} of {use.limit:,} {use.what}; what is beyond it {beyond}."
+            hint = f"End or finish some, or raise tenants.{tenant}.limits.{use.name}."
+            yield Check("limits", "wrong" if use.used == use.limit else "note", says, hint)
+
+
 def _server(asked: DoctorOptions) -> Iterator[Check]:
     """What a server here would take."""
     limits, available = connection_limits(asked.settings), handles()
     says = (
         f"Connections: {limits.per_address} per address, {total_of(limits, available)} in all ({available} handles, "
-        f"{limits.reserve} kept for the engine); head within {limits.header_s:g} s, body rests {limits.body_idle_s:g} s "
-        f"and takes {limits.body_s:g} s at most, answers are read within {limits.write_idle_s:g} s; kept open for "
+        f"{limits.reserve} kept for the engine); head within {limits.header_s:g} s, body rests "
+        f"{limits.body_idle_s:g} s and takes {limits.body_s:g} s at most, "
+        f"answers are read within {limits.write_idle_s:g} s; kept open for "
         f"{limits.keep_alive_s:g} s and {limits.keep_alive_requests} requests."
     )
     few = available - limits.reserve < FEW_HANDLES
@@ -250,5 +267,5 @@ def _address(body: Mapping[str, Any]) -> tuple[str, int] | None:
 
 
 LOOKS: tuple[Callable[[DoctorOptions], Iterator[Check]], ...] = (
-    _store, _driver, _audit, _disk, _clock, _secrets, _connections, _server, _extras, _console, _port,
+    _store, _driver, _audit, _disk, _clock, _secrets, _connections, _limits, _server, _extras, _console, _port,
 )  # fmt: skip

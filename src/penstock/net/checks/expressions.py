@@ -8,6 +8,7 @@ from typing import Any
 from penstock.errors import ExprError, ExprSyntaxError, Finding, PenstockError
 from penstock.expr import compile_expression, compile_template
 from penstock.net.analysis import ERROR, NetAnalysis
+from penstock.net.compiled import EXPRESSION
 from penstock.net.model import Edge, Node
 
 Text = tuple[str, str, bool]  # what it is, the text, is it a template
@@ -86,7 +87,7 @@ def _in_value(what: str, tree: Any) -> Iterator[Text]:
     while todo:
         at = todo.pop()
         if isinstance(at, dict):
-            if len(at) == 1 and isinstance(at.get("$expr"), str):
+            if isinstance(at.get("$expr"), str) and at.keys() <= EXPRESSION:
                 yield what, at["$expr"], False
             elif len(at) == 1 and isinstance(at.get("$template"), str):
                 yield what, at["$template"], True

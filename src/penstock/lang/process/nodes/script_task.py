@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from penstock.lang.process.lowering_context import LoweringContext
@@ -9,6 +10,7 @@ from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
 from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields
 from penstock.net.model import Effect
 
+_ASKS_FOR_ALL = frozenset({"locals", "globals", "vars", "eval", "exec", "dir"})
 #: Seconds that a script may take.
 TIME_LIMIT = 30
 
@@ -24,7 +26,18 @@ def code_args(context: LoweringContext) -> dict[str, Any]:
         context.error("missing_field", "A scriptTask needs «python_code».", hint=hint)
     states_timeout = "timeout_s" in (f.orchestration or {})
     limit = context.element.orchestration.timeout_s if states_timeout else TIME_LIMIT
-    return {"language": "python", "code": f.python_code or "", "timeout": limit, "inputs": VARIABLES}
+    code = f.python_code or ""
+    return {"language": "python", "code": code, "timeout": limit, "inputs": _inputs(code)}
+
+
+def _inputs(code: str) -> dict[str, Any]:
+    """The variables that the script names: where many are made side by side, what they do not need would be kept as
+    often as there are scripts. A script that asks for all names, or that cannot be read, gets them all."""
+    try:
+        names = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return VARIABLES
+    return VARIABLES if names & _ASKS_FOR_ALL else {**VARIABLES, "$only": sorted(names)}
 
 
 SCRIPT_TASK = ElementType("scriptTask", lower, "Runs Python in the sandbox.", work=True)

@@ -1,0 +1,46 @@
+"""Requests are let in some at a time, and tenants take turns: a flood of one does not hold up another's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from penstock.host.fair_queue import FairQueue
+
+#: requests that are let in between two turns of the engine
+AT_ONCE = 4
+
+
+class RequestShare:
+    """Whoever is let in need not say when it is done: those who wait for a run would keep the others out."""
+
+    def __init__(self, share: Callable[[str], float]) -> None:
+        self.waiting: FairQueue[asyncio.Future[None]] = FairQueue(share)
+        self.admitted = 0  # since the loop has looked at others
+        self._ticks = False
+
+    async def admit(self, tenant: str) -> None:
+        """Until it is the tenant's turn; at once where nobody waits."""
+        if self.waiting or self.admitted >= AT_ONCE:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self.waiting.put(tenant, turn)
+            self._tick_soon()
+            await turn
+            return
+        self.admitted += 1
+        self._tick_soon()
+
+    def _tick_soon(self) -> None:
+        if not self._ticks:
+            self._ticks = True
+            asyncio.get_running_loop().call_soon(self._tick)
+
+    def _tick(self) -> None:
+        self._ticks, self.admitted = False, 0
+        while self.waiting and self.admitted < AT_ONCE:
+            turn = self.waiting.pop()
+            if not turn.done():  # who has hung up does not count
+                turn.set_result(None)
+                self.admitted += 1
+        if self.admitted:
+            self._tick_soon()
