@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 5e6fd30e3443f897d15c59568b6eb343d6423abb3f80fe7a8b39d886d488dfcd.
+ * Made from f8453a97cd163a7566b93a7e373f332adf5dca9f2a7e8d9aa96e1347becb0fc9.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1119,6 +1119,15 @@ export interface components {
         };
         ModelRejectAsked: {
             comment: string;
+        };
+        MomentOut: {
+            /** Format: date-time */
+            at: string;
+            fact: number;
+        };
+        MomentPage: {
+            items: components["schemas"]["MomentOut"][];
+            of: number;
         };
         MoveOut: {
             /** @default true */

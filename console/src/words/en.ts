@@ -91,6 +91,7 @@ export const en: Dictionary = {
     },
   },
   run: {
+    factsFrom: (from, to, of) => `${from}–${to} of ${of}`, factsBefore: "Earlier", factsAfter: "Later",
     signal: "Signal", pause: "Pause", resume: "Resume", cancel: "Cancel", retry: "Retry", restart: "Restart", skip: "Skip",
     cancel_boundary: "Cancel region", compensate: "Undo work", fork: "Fork", resolve: "Resolve", edit_variable: "Edit variable",
     approve: "Open approval", reject: "Reject", judge: "Open review", respond: "Open request", more: "More moves",

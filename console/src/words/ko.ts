@@ -89,6 +89,7 @@ export const ko = {
     },
   },
   run: {
+    factsFrom: (from: string, to: string, of: string) => `${of}개 가운데 ${from}–${to}`, factsBefore: "앞의 사실", factsAfter: "뒤의 사실",
     signal: "신호 보내기", pause: "일시 정지", resume: "다시 진행", cancel: "취소", retry: "다시 시도", restart: "처음부터 다시", skip: "건너뛰기",
     cancel_boundary: "구역 취소", compensate: "되돌리기 실행", fork: "갈래 만들기", resolve: "결과 정하기", edit_variable: "변수 고치기",
     approve: "승인 열기", reject: "반려", judge: "판정 열기", respond: "답하기 열기", more: "다른 동작",
@@ -122,7 +123,7 @@ export const ko = {
     tab: { summary: "요약", attempts: "시도", data: "데이터", facts: "사실", logs: "기록", children: "하위 실행", panel: "자세히" },
     notReached: "아직 오지 않았어요", notTaken: "가지 않기로 했어요", needed: (n: number) => `${n}명 승인 필요`, who: "담당", dueRow: "기한", afterDue: "기한 뒤",
     dueNone: "기한이 없어요", startedRow: "시작", endedRow: "끝", tookRow: "걸린 시간", firingsRow: "발화", attemptsRow: "시도", typeRow: "종류", leftOf: (d: string) => `${d} 남음`, over: (d: string) => `${d} 지남`,
-    whatNext: "다음에 무슨 일이 일어나나요?", recent: "최근 사실", allFacts: (n: number) => `모두 ${n}`, around: "이 무렵의 사실", variablesAt: "이 순간의 변수", variables: "변수", vsPrevious: "바로 앞과 견줌",
+    whatNext: "다음에 무슨 일이 일어나나요?", recent: "최근 사실", allFacts: (n: string) => `모두 ${n}`, around: "이 무렵의 사실", variablesAt: "이 순간의 변수", variables: "변수", vsPrevious: "바로 앞과 견줌",
     attemptN: (n: number) => `${n}차 시도`, noAttempts: "아직 시도가 없어요", noData: "아직 데이터가 없어요", noFacts: "아직 사실이 없어요", noChildren: "하위 실행이 없어요",
     input: "입력", output: "출력", error: "오류", runSummary: "실행", parent: "상위 실행", key: "키", warnings: "알림", loops: (n: number) => `${n}번 돌았어요`, noFirings: "아직 시작한 노드가 없어요",
     errorsN: (n: number) => `오류 ${n}`, times: (n: number) => `${n}번`, epoch: (n: number) => `${n}바퀴째`, started: "시작함", large: "커서 앞부분만 보여요", backoff: (d: string) => `${d} 쉬고 다시`, waitingBar: (d: string) => `${d} 대기`,
