@@ -129,6 +129,7 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "more ways to what an event gateway waits for": (
         process([gateway("F", "parallel"), gateway("G", "eventBased"), event("C", "catch", "message", message="m")],
                 ["F>C", "F>G", "G>C"]), "event_gateway_target", "/events/0"),
+    "a cycle that never comes": (timed(cycle="R0/PT1H"), "bad_duration", "/events/0/timer/cycle"),
     "an empty handler": (process([task("A"), HANDLER], []), "event_sub_process_start", "/activities/1"),
     "a handler without a trigger": (process([task("A"), HANDLER, task("B", parent="H")], []),
                                     "event_sub_process_start", "/activities/1"),
@@ -196,6 +197,7 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
                                 "/activities/0/multi"),
     "what was not imported": (process([task("A")], [], left_out=[{"what": "the process", "name": "B", "why": "x"}]),
                               "left_out", "/left_out/0"),
+    "a month": (timed(duration="P1M"), "rough_duration", "/events/0/timer/duration"),
     "a service of nobody": (process([task("A", type="serviceTask", bpmn="serviceTask")], []), "service_by_person",
                             "/activities/0"),
     "others without a time": (process([task("A", escalate_to=["user:x"])], []), "idle_field",

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.errors import PenstockError
 from penstock.expr import compile_expression
 from penstock.lang.contract import Setting
-from penstock.lang.process.durations import milliseconds
+from penstock.lang.process.durations import is_rough, milliseconds
 from penstock.lang.process.expression_names import instance_variables
 from penstock.lang.process.flow_conditions import FlowConditions, read_flow_conditions, unwrapped
 from penstock.lang.process.graph import ProcessGraph
@@ -124,6 +124,10 @@ class LoweringContext(ElementReport):
         if duration_ms is None:
             hint = "Write an ISO 8601 duration such as PT30M or P1D, or a number of seconds."
             self.error("bad_duration", f"«{value}» is not a duration.", path, hint=hint)
+        elif is_rough(value):
+            message = f"«{value}» is {duration_ms // 86_400_000} days here: a year counts 365 and a month 30."
+            hint = "Write the days, or a date that an expression gives."
+            self.warning("rough_duration", message, path, hint=hint)
         return duration_ms or 0, None
 
 
