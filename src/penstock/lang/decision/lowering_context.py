@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import PenstockError
-from penstock.expr import FUNCTIONS, Expression, compile_expression, compile_template
+from penstock.expr import FUNCTIONS, Expression, compile_expression, compile_template, foreign_constant
 from penstock.expr.nodes import Call, HostCall, Literal, Name, Node, Path, Template
 from penstock.lang.contract import Setting
 from penstock.lang.decision.expression_literals import expression_literal
@@ -234,7 +234,8 @@ class LoweringContext(ElementReport):
             self._collect_reads(compiled.tree, compiled.source, at)
 
     def _report_unknown(self, name: str, at: str, local: Collection[str]) -> None:
-        hint = did_you_mean(name, {*self.shared.symbols.known, *local} - ROOTS, "Names are node ids and variables.")
+        known = {*self.shared.symbols.known, *local} - ROOTS
+        hint = foreign_constant(name) or did_you_mean(name, known, "Names are node ids and variables.")
         self.error_once_at(
             "unresolved_reference", f"«{name}» is not the name of anything in this workflow.", at, hint=hint
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import PenstockError
-from penstock.expr import compile_expression
+from penstock.expr import compile_expression, foreign_constant
 from penstock.lang.contract import Setting
 from penstock.lang.process.durations import is_rough, milliseconds
 from penstock.lang.process.expression_names import instance_variables
@@ -150,6 +150,10 @@ def check_expression(text: str, shared: SharedContext, at: str, node: str, *know
         message = f"«{name}» means the element of that id here, not a variable."
         hint = f"Write context['{name}'] for the variable, or give the element another id."
         shared.report.warning("name_of_element", message, at, hint=hint, node=node)
+    for name in sorted(names - shared.definition.elements.keys()):
+        if hint := foreign_constant(name):
+            message = f"«{name}» is the name of a variable here, and no constant."
+            shared.report.warning("name_of_constant", message, at, hint=hint, node=node)
     shared.variables |= names - shared.definition.elements.keys()
     return text
 
