@@ -212,6 +212,8 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
                                       timer={"duration": 1})], []), "boundary_without_flow", "/events/0"),
     "a name of an element": (split(conditions={"G>X": "A == true", "G>Y": "b"}), "name_of_element",
                              "/gateways/0/conditions/G>X"),
+    "a constant of another language": (split(conditions={"G>X": "b == nil", "G>Y": "b"}), "name_of_constant",
+                                       "/gateways/0/conditions/G>X"),
     "a start that says nothing": (begun("message"), "start_by_hand", "/events/0"),
     "a day by its number": (begun("timer", timer={"cycle": "0 0 9 ? * 1-5"}), "weekday_number",
                             "/events/0/timer/cycle"),

@@ -14,12 +14,12 @@ from penstock.expr import FUNCTIONS, Expression, compile_expression, compile_tem
 from penstock.expr.nodes import Call, HostCall, Literal, Name, Node, Path, Template
 from penstock.lang.contract import Setting
 from penstock.lang.decision.expression_literals import expression_literal
-from penstock.lang.decision.member_checks import MemberCheck, PlaceReport, known_shapes
+from penstock.lang.decision.member_checks import MemberCheck, known_shapes
 from penstock.lang.decision.shapes import Shape
 from penstock.lang.decision.symbols import ROOTS, SymbolTable
 from penstock.lang.decision.workflow import Workflow, WorkflowNode
 from penstock.lang.document import child_pointer
-from penstock.lang.report import ElementReport, Report, did_you_mean
+from penstock.lang.report import ElementReport, PlaceReport, Report, did_you_mean
 
 _NO_SHAPES: Mapping[str, Shape] = {}
 _RESERVED_KEYS = ("$expr", "$template")

@@ -10,27 +10,7 @@ from penstock.expr.nodes import Array, Call, Chain, Lambda, Literal, Name, Node,
 from penstock.lang.decision.shapes import Shape, both, either, expression_shape, schema_shape
 from penstock.lang.decision.symbols import SymbolTable
 from penstock.lang.decision.workflow import Workflow, WorkflowNode
-from penstock.lang.report import Report, did_you_mean
-
-
-class PlaceReport:
-    """Reports what is wrong with one text; the same is said once, however many nodes share it."""
-
-    def __init__(self, report: Report, at: str, node: str, reported: set[tuple[str, str]]) -> None:
-        self.report, self.at, self.node, self.reported = report, at, node, reported
-
-    def error(self, rule: str, message: str, *, hint: str) -> None:
-        if self._is_new(rule, message):
-            self.report.error(rule, message, self.at, hint=hint, node=self.node)
-
-    def warning(self, rule: str, message: str, *, hint: str) -> None:
-        if self._is_new(rule, message):
-            self.report.warning(rule, message, self.at, hint=hint, node=self.node)
-
-    def _is_new(self, rule: str, message: str) -> bool:
-        new = (rule, self.at + message) not in self.reported
-        self.reported.add((rule, self.at + message))
-        return new
+from penstock.lang.report import PlaceReport, did_you_mean
 
 
 def known_shapes(workflow: Workflow, symbols: SymbolTable) -> dict[str, Shape]:
