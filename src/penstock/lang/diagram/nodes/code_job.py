@@ -38,8 +38,9 @@ def lower(f: CodeJobFields, context: LoweringContext) -> Fragment:
             "Go on with `on_error: continue`, or do what may fail in an api_job or a handler."
         )
         context.warning("retry_cannot_help", message, "retry", hint=hint)
-    report = PlaceReport(context.report, context.at("file_path" if f.file_path else "code"), context.label)
-    check_script(code, {*context.names, "default"}, report, f.function_name)
+    if not any(finding.where.pointer == context.at("language") for finding in context.report.findings):
+        report = PlaceReport(context.report, context.at("file_path" if f.file_path else "code"), context.label)
+        check_script(code, {*context.names, "default"}, report, f.function_name)
     args: dict[str, Any] = {"language": f.language, "code": code}
     if f.function_name:
         args["function"] = f.function_name
