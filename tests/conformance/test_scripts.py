@@ -42,7 +42,7 @@ def told(code: str, **fields: Any) -> list[tuple[str, str, str]]:
         ("return missing", "«missing» (line 1, column 8)", ""),
     ],
 )
-def test_d_x_15_a_name_that_nothing_gives(code: str, place: str, hint: str) -> None:
+def test_d_x_15_names_that_nothing_gives(code: str, place: str, hint: str) -> None:
     """D-X.15: inputs are variables; any other name ends the run."""
     (finding,) = diagram(code)
     assert (finding.rule, finding.severity, finding.where.pointer) == ("script_name", "error", "/nodes/1/code")

@@ -36,8 +36,8 @@ MEMBER = ("error", "unknown_member")
         ("${fn.map(input.rows, r => judgment_result.decison)}", "Did you mean «decision»?"),
     ],
 )
-def test_w_4_3_a_verdict_has_these_members(text: str, hint: str) -> None:
-    """W-4.3: the output of a judgment is decision, confidence, reasoning, matched_rules, recommendations."""
+def test_w_5_2_1_the_verdict_has_these_members(text: str, hint: str) -> None:
+    """W-5.2.1: the output of a judgment is decision, confidence, reasoning, matched_rules, recommendations."""
     assert reading(text, judge("judge")) == [(*MEMBER, hint)]
 
 
@@ -67,8 +67,8 @@ def test_w_5_2_1_what_a_verdict_has_is_read(text: str) -> None:
         "fn.contains(['warning', 'criticl'], judgment_result.decision)",
     ],
 )
-def test_w_4_3_a_decision_is_one_of_four(condition: str) -> None:
-    """W-4.3: decision is normal, warning, critical or unknown."""
+def test_w_4_3_4_the_decision_is_one_of_four(condition: str) -> None:
+    """W-4.3.4: decision is normal, warning, critical or unknown."""
     node = {**act("last"), "condition": condition}
     assert told([judge("judge"), node], "judge>last") == [("error", "unknown_value", "Did you mean «critical»?")]
 
@@ -81,7 +81,7 @@ def test_w_4_3_4_the_review_reads_a_verdict() -> None:
     assert told([right]) == []
 
 
-def test_w_4_8_1_a_case_that_never_comes() -> None:
+def test_w_4_8_1_the_case_that_never_comes() -> None:
     """W-4.8.1: a case is compared with the selector; one that the selector can never equal is an error."""
     cases = [("critical", "a"), ("criticl", "b"), ("${input.w}", "c"), (None, "c"), (True, "c")]
     nodes = [judge("j"), switch("s", "${judgment_result.decision}", cases), act("a"), act("b"), act("c")]
@@ -93,8 +93,8 @@ def test_w_4_8_1_a_case_that_never_comes() -> None:
     )
 
 
-def test_w_4_6_the_outcome_of_an_approval() -> None:
-    """W-4.6: status is approved, rejected, timeout or escalated; a form may ask for more than is known."""
+def test_w_4_6_7_the_outcome_of_an_approval() -> None:
+    """W-4.6.7: status is approved, rejected, timeout or escalated; a form may ask for more than is known."""
     asked = approval("ask")
     assert reading("${approval_result.status == 'aproved'}", asked) == [
         ("error", "unknown_value", "Did you mean «approved»?")
@@ -103,7 +103,7 @@ def test_w_4_6_the_outcome_of_an_approval() -> None:
     assert reading("${approval_result.line} ${approval_result.approver}", asked) == []
 
 
-def test_w_4_8_5_w_4_9_w_4_7_4_other_types() -> None:
+def test_w_4_8_5_other_types() -> None:
     """W-4.8.5, W-4.7.4: a switch, a wait for a moment and a parallel have known outputs."""
     chosen = switch("s", "input.v", [("x", "last")])
     assert reading("${s.output.matchd}", chosen) == [(*MEMBER, "Did you mean «matched»?")]
