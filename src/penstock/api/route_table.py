@@ -16,6 +16,7 @@ from penstock.api.routes import (
     live,
     me,
     metrics,
+    proposals,
     registry,
     run_views,
     runs,
@@ -28,6 +29,6 @@ _LANGUAGES = language_routers()
 ROUTES = (
     me.router, home.router, runs.router, run_views.router, batch.router, inbox.router, definitions.router, hooks.router,
     *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
-    stand_ins.router, configs.router, configs.proposed, *registry.routers,
+    stand_ins.router, configs.router, configs.proposed, *proposals.routers, *registry.routers,
     admin.router, status_labels.router, live.router, health.router, metrics.router,
 )  # fmt: skip

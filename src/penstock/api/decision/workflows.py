@@ -67,7 +67,7 @@ def _workflow(rows: list[ReleaseRow]) -> dict[str, Any]:
     responses={200: {"model": shape.WorkflowSubmitted, "description": "The same version has been submitted before"}},
 )  # fmt: skip
 async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("definition.write")) -> Response:
-    done = door.releases.submit(asked.dsl, by=who.user, change_summary=asked.change_summary)
+    done = door.releases.submit(asked.dsl, by=who, change_summary=asked.change_summary)
     row = done.release
     body = {**version_row(row), "warnings": _findings(done.findings, errors=False)}
     where = f"/api/v1/workflows/{row.name}/versions/{row.version}"
@@ -101,7 +101,7 @@ async def version(id: Id, version: Number, door: Door, _: Caller = may("definiti
 @router.post("/{id}/versions/{version}/approve", response_model=shape.WorkflowVersion, summary="Approve it")
 async def approve(id: Id, version: Number, door: Door, who: Caller = may("definition.approve")) -> Response:
     _workflow_version(door, id, version)
-    return reply(shape.WorkflowVersion, version_row(door.releases.approve(id, version, by=who.user)))
+    return reply(shape.WorkflowVersion, version_row(door.releases.approve(id, version, by=who)))
 
 
 @router.post("/{id}/versions/{version}/reject", response_model=shape.WorkflowVersion, summary="Send it back")
@@ -115,9 +115,9 @@ async def reject(
 
 
 @router.post("/{id}/versions/{version}/activate", response_model=shape.WorkflowActivated, summary="Put it in force")
-async def activate(id: Id, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
+async def activate(id: Id, version: Number, door: Door, who: Caller = may("definition.activate")) -> Response:
     _workflow_version(door, id, version)
-    done = door.releases.activate(id, version)
+    done = door.releases.activate(id, version, by=who)
     return reply(shape.WorkflowActivated, {**version_row(done), "replayed": done.replayed})
 
 

@@ -92,7 +92,7 @@ async def inspect(asked: shape.CheckAsked, _: Caller = may("definition.read")) -
     responses={200: {"model": shape.SubmittedOut, "description": "The same version has been submitted before"}},
 )  # fmt: skip
 async def submit(asked: shape.SubmitAsked, door: Door, who: Caller = may("definition.write")) -> Response:
-    done = door.releases.submit(_bytes(asked.document), by=who.user, change_summary=asked.change_summary)
+    done = door.releases.submit(_bytes(asked.document), by=who, change_summary=asked.change_summary)
     row = done.release
     body = {"version": row, "new": done.new, "findings": [finding_body(finding) for finding in done.findings]}
     where = f"/api/v1/definitions/{row.name}/versions/{row.version}"
@@ -123,7 +123,7 @@ async def version(name: str, version: Number, door: Door, _: Caller = may("defin
 @router.post("/{name}/versions/{version}/approve", response_model=shape.VersionOut, summary="Approve it")
 async def approve(name: str, version: Number, door: Door, who: Caller = may("definition.approve")) -> Response:
     _may_judge(door, name, version, who)
-    return reply(shape.VersionOut, door.releases.approve(name, version, by=who.user))
+    return reply(shape.VersionOut, door.releases.approve(name, version, by=who))
 
 
 @router.post("/{name}/versions/{version}/reject", response_model=shape.VersionOut, summary="Send it back")
@@ -141,8 +141,8 @@ def _may_judge(door: Door, name: str, version: int, who: Caller) -> None:
 
 
 @router.post("/{name}/versions/{version}/activate", response_model=shape.ActivatedOut, summary="Put it in force")
-async def activate(name: str, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
-    done = door.releases.activate(name, version)
+async def activate(name: str, version: Number, door: Door, who: Caller = may("definition.activate")) -> Response:
+    done = door.releases.activate(name, version, by=who)
     return reply(shape.ActivatedOut, {"version": done, "replayed": done.replayed})
 
 
