@@ -15,6 +15,7 @@ from penstock.api.document_checks import check_document
 from penstock.api.problems import finding_body
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
+from penstock.app.access.holders import held_by_users
 from penstock.app.releases.releases import canonical, document_of
 from penstock.app.releases.triggers import trigger_findings
 from penstock.app.releases.version_row import version_row
@@ -75,8 +76,8 @@ async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("defi
 
 
 @router.post("/validate", response_model=shape.ValidateOut, summary="What is wrong with a workflow")
-async def validate(asked: shape.ValidateAsked, _: Caller = may("definition.read")) -> Response:
-    language, findings = await check_document(canonical(asked.dsl))
+async def validate(asked: shape.ValidateAsked, door: Door, _: Caller = may("definition.read")) -> Response:
+    language, findings = await check_document(canonical(asked.dsl), held_by_users(door))
     if language is not None:
         findings += trigger_findings("decision", asked.dsl)
     errors, warnings = _findings(findings, errors=True), _findings(findings, errors=False)

@@ -17,6 +17,7 @@ from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import definitions as shape
 from penstock.api.shapes.runs import GraphOut
+from penstock.app.access.holders import held_by_users
 from penstock.app.drawing.render import of_definition
 from penstock.app.drawing.run_graph import definition_graph
 from penstock.app.releases.releases import document_of
@@ -66,8 +67,8 @@ def _title(document: dict[str, Any]) -> str:
 
 
 @router.post("/check", response_model=shape.CheckOut, summary="What is wrong with a document, and where")
-async def check(asked: shape.CheckAsked, _: Caller = may("definition.read")) -> Response:
-    language, findings = await check_document(asked.document)
+async def check(asked: shape.CheckAsked, door: Door, _: Caller = may("definition.read")) -> Response:
+    language, findings = await check_document(asked.document, held_by_users(door))
     ok = language is not None and not any(finding.severity == "error" for finding in findings)
     bodies = [finding_body(finding) for finding in findings]
     return reply(shape.CheckOut, {"ok": ok, "language": language, "findings": bodies})
@@ -76,8 +77,8 @@ async def check(asked: shape.CheckAsked, _: Caller = may("definition.read")) -> 
 @router.post(
     "/inspect", response_model=shape.InspectedOut, summary="A document as an editor shows it, with its drawing"
 )
-async def inspect(asked: shape.CheckAsked, _: Caller = may("definition.read")) -> Response:
-    inspection = await inspect_document(asked.document)
+async def inspect(asked: shape.CheckAsked, door: Door, _: Caller = may("definition.read")) -> Response:
+    inspection = await inspect_document(asked.document, held_by_users(door))
     ok = inspection.language is not None and not any(finding.severity == "error" for finding in inspection.findings)
     body = {
         **msgspec.structs.asdict(inspection),

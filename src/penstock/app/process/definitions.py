@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from penstock.app.access import four_eyes
 from penstock.app.access.candidates import Who, id_of
+from penstock.app.access.holders import held_by_users, unheld
 from penstock.app.access.roles import config_of
 from penstock.app.process.called_definitions import Called, called_by
 from penstock.app.releases.diff import summary
@@ -181,7 +182,7 @@ class Processes:
             row = self._next(writing, replace(row, diff=canonical(diff) if last is not None else None), known, asked)
             if releases.written(writing):
                 row = row if asked.waits else _plain(releases.replaying(row))
-                return Defined(row, True, diff, [*told_of, *made.compiled.findings])
+                return Defined(row, True, diff, [*told_of, *self._findings(made)])
             self._raced(id, number)
         raise VersionConflict(name=id, version=number, why="others save it all the time")
 
@@ -220,7 +221,10 @@ class Processes:
         if not self.door.store.put_release(row):
             self._raced(id, row.version)
             raise VersionConflict(name=id, version=row.version, why="somebody else was faster")
-        return Submission(row, True, [*told_of, *made.compiled.findings])
+        return Submission(row, True, [*told_of, *self._findings(made)])
+
+    def _findings(self, made: _Made) -> list[Finding]:
+        return [*made.compiled.findings, *unheld(made.compiled.net, held_by_users(self.door))]
 
     def _raced(self, id: str, version: int) -> None:
         if not self.named(id):

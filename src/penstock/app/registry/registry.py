@@ -128,11 +128,17 @@ def sample_rows(now: int = 0) -> list[ArtifactRow]:
     return [artifact(SAMPLE, type, id, body, now) for type, id, body in sample_tenant.registered()]
 
 
-def known_to(store: Store | None, tenant: str = SAMPLE) -> Callable[[str, str], bool]:
-    """Whether a tenant has a thing; before there is a store, whether it will have it."""
+def rows_of(store: Store | None, tenant: str = SAMPLE) -> list[ArtifactRow]:
+    """What a tenant has registered; before there is a store, what it will have."""
     rows = store.artifacts(tenant) if store is not None else []
     if not rows and tenant == SAMPLE and (store is None or store.profile() != "production"):
-        rows = sample_rows()
+        return sample_rows()
+    return rows
+
+
+def known_to(store: Store | None, tenant: str = SAMPLE) -> Callable[[str, str], bool]:
+    """Whether a tenant has a thing; before there is a store, whether it will have it."""
+    rows = rows_of(store, tenant)
     held = {(row.type, row.id) for row in rows if usable(row.type, row.status)}
     servers = {id for type, id in held if type == "mcp_server"}
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from penstock.app.access import four_eyes
 from penstock.app.access.candidates import Who, id_of
+from penstock.app.access.holders import held_by_users, unheld
 from penstock.app.language import app_language
 from penstock.app.releases.diff import Change, changes, summary
 from penstock.app.releases.documents import compile_source, read_source
@@ -206,7 +207,8 @@ class Releases:
             STATUS.initial, hashlib.sha256(body).hexdigest(), net, canonical(data, ordered=True), listens_to(data), by,
             self.clock.now(),
         )  # fmt: skip
-        return row, compiled.findings if source is not None else _unplaced(compiled.findings)
+        findings = [*compiled.findings, *unheld(compiled.net, held_by_users(self.door))]
+        return row, findings if source is not None else _unplaced(findings)
 
     def submitted(self, row: ReleaseRow) -> ReleaseRow:
         """A draft that is kept already, on its way to approval."""

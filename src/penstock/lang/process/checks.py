@@ -8,7 +8,7 @@ from penstock.lang.document import child_pointer
 from penstock.lang.process import limits
 from penstock.lang.process.fields import ActivityFields, EventFields
 from penstock.lang.process.lowering_context import SharedContext
-from penstock.lang.process.nodes.activities import ASSIGNMENT_RULES, role_of
+from penstock.lang.process.nodes.candidates import ASSIGNMENT_RULES, role_of
 from penstock.lang.process.rule_categories import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.lang.process.start_triggers import check_start_trigger

@@ -17,7 +17,8 @@ CATEGORY: dict[str, str] = dict.fromkeys(
         "name_of_element", "name_of_constant", "idle_field", "event_sub_process_start", "event_sub_process_flow",
         "handler_with_flow",
         "unreachable_node", "join_never_satisfied", "UNBOUNDED_LOOP", "RACE", "recursive_process",
-        "loop_by_count", "left_out", "escalation_of_call", "service_by_person",
+        "loop_by_count", "left_out", "escalation_of_call", "service_by_person", "assignment_not_understood",
+        "nobody_holds",
     ),
     "semantic",
 )  # fmt: skip
