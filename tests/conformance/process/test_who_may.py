@@ -4,6 +4,7 @@ finding says so. Asked at every door: the inbox of Python, HTTP's and the comman
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from penstock import Penstock
+from penstock.app.inbox.respond import answer
 from penstock.app.process.definitions import Processes
 from penstock.app.process.work_items import WorkItems
 from penstock.errors import ApproverDenied, ProcessScope
@@ -211,3 +213,58 @@ def test_p_x_25_who_may_is_written_into_bpmn_and_read_again(tmp_path: Path) -> N
         again, _ = read_bpmn(write_bpmn(data))
         assert again["activities"][0].get("candidates") == data["activities"][0].get("candidates")
         assert again["activities"][0].get("role") == data["activities"][0].get("role")
+
+
+def test_p_x_13_no_door_lets_others_do_it(tmp_path: Path) -> None:
+    """P-X.13: begun, handed in, taken over, passed on or switched by whom it is not for: refused, whichever way; whom it
+    is for can."""
+
+    async def work(door: Penstock) -> None:
+        row = (await Processes(door).define(file('camunda:assignee="${clerk}"'), by="boss")).release
+        run = await WorkItems(door).initiate(row.name, by="boss", input=CLERK)
+        item, items = await opened(door, run), WorkItems(door)
+        id = f"{run}~{item.firing}"
+        for by in ("lee", "boss", "Kim2"):
+            for refused in (
+                items.start(id, by=by),
+                items.submit(id, {}, by=by),
+                items.take_over(id, by=by),
+                items.delegate(id, "user:lee", by=by),
+                items.set_mode(id, "AUTONOMOUS", by=by),
+                door.respond(run, "a", {}, by=by),
+                answer(door, run, "a", {}, by=by, permissions=["process.work"]),
+            ):
+                with pytest.raises((ApproverDenied, ProcessScope)):
+                    await refused
+        with pytest.raises(ApproverDenied):
+            await door.respond(run, "a", {})
+        await items.submit(id, {}, by="KIM")
+        assert items.find(id).row.status == "DONE"
+
+    at_the_door(tmp_path, work)
+
+
+def test_p_x_13_nor_does_the_command_line(tmp_path: Path) -> None:
+    """P-X.13: the program that people call asks the same."""
+    from tests.cli.shell import Shell, Zygote
+
+    zygote = Zygote()
+    try:
+        penstock = Shell(tmp_path, zygote)
+        penstock.write("who.bpmn", file('camunda:candidateUsers="kim"').decode())
+        for user, body in USERS.items():
+            penstock("registry", "put", "user", user, json.dumps(body))
+        penstock("process", "define", "who.bpmn", "--by", "boss")
+        penstock("process", "start", "who", "--by", "boss", code=4)
+        (item,) = penstock("items", "ls", "--json").json()
+        run = item["id"].partition("~")[0]
+        for words in (
+            ("items", "start", item["id"]),
+            ("items", "submit", item["id"]),
+            ("respond", run, "a", "{}"),
+        ):
+            refused = penstock(*words, "--by", "lee", "--json", code=2).error()
+            assert "403" in refused["code"], refused
+        penstock("items", "submit", item["id"], "--by", "kim")
+    finally:
+        zygote.close()
