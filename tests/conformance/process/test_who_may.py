@@ -216,7 +216,7 @@ def test_p_x_25_who_may_is_written_into_bpmn_and_read_again(tmp_path: Path) -> N
 
 
 def test_p_x_13_no_door_lets_others_do_it(tmp_path: Path) -> None:
-    """P-X.13: begun, handed in, taken over, passed on or switched by whom it is not for: refused, whichever way; whom it
+    """P-X.13: begun, handed in, taken over, passed on or switched by others: refused, whichever way; whom it
     is for can."""
 
     async def work(door: Penstock) -> None:
