@@ -399,6 +399,12 @@ SETTINGS = {
     "secrets.key_file": ("", "What the tenants' secrets are sealed with; beside the store when it is not set."),
     "server.secure": ("false", "Behind TLS: the cookie is `Secure`, and browsers are told to use HTTPS."),
     "server.origins": ("", "Pages of other sites that may call the API (CORS), as `https://host`; none by default."),
+    "sizes.body_bytes": ("1048576", "The largest body of a request; then 413."),
+    "sizes.document_bytes": ("5242880", "The largest document that is sent; then 413. No larger ones are read."),
+    "sizes.inline_bytes": ("65536", "A value that takes more is kept beside its row, and its row has a reference."),
+    "reads.loop_facts": (
+        "2000", "A run with more facts is read by a process beside the engine, which is started when it is needed."
+    ),
     "server.strangers": (
         "300", "`penstock serve`: calls per minute of one address that are not let in; then 429. 0: no limit."
     ),

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from penstock.app.access.roles import person
 from penstock.app.penstock import Penstock
 from penstock.app.releases.releases import Releases
-from penstock.errors import FourEyes
+from penstock.errors import FourEyes, UserTaken
 from tests.app.workflows import opened, workflow
 
 
@@ -57,3 +58,47 @@ def test_z21_a_document_may_ask_for_it_and_its_next_version_cannot_take_it_back(
     versions.activate("wf_small", 2)
     versions.submit(workflow(version=3), by="kim")
     versions.approve("wf_small", 3, by="kim")
+
+
+def test_two_spellings_are_one_user(door: Penstock, versions: Releases) -> None:
+    """Case, full-width letters, composed letters and letters that nobody sees make nobody another person; an address of
+    mail does not either."""
+    door.register("config", "tenant", {"release": {"four_eyes": True}})
+    door.register("user", "josé", {"roles": ["admin"], "email": "Jose@Example.com"})
+    versions.submit(workflow(), by="josé")
+    for spelled in ("JOSÉ", "ｊｏｓé", "jose\u0301", "jo\u200bsé", " josé ", "jose@example.COM"):
+        refused(versions, 1, spelled)
+        if "@" not in spelled:
+            with pytest.raises(UserTaken):
+                door.register("user", spelled, {"roles": ["admin"]})
+    assert person(door, "JOSÉ").user == "josé", "whoever signs in is who is registered"
+    assert versions.approve("wf_small", 1, by="lee").status == "approved"
+
+
+def test_a_document_cannot_be_taken_out_of_force_to_lose_its_four_eyes(versions: Releases) -> None:
+    """Z21: what asked for it last still counts when nothing is in force."""
+    versions.submit(workflow(metadata={"four_eyes": True}), by="kim")
+    versions.approve("wf_small", 1, by="lee")
+    versions.activate("wf_small", 1)
+    versions.deprecate("wf_small", 1)
+    versions.submit(workflow(version=2), by="kim")
+    refused(versions, 2, "kim")
+
+
+def test_what_nobody_signed_is_approved_by_nobody(door: Penstock, versions: Releases) -> None:
+    """Its author could be anybody, whoever approves it too."""
+    door.register("config", "tenant", {"release": {"four_eyes": True}})
+    versions.submit(workflow())
+    refused(versions, 1, "lee")
+
+
+def test_only_one_place_puts_versions_in_force() -> None:
+    """Every way asks the gate because there is one door: `Releases.enforce` for versions, `Registry` for the rest."""
+    source = Path(__file__).parents[2] / "src/penstock"
+    files = {str(file.relative_to(source)): file.read_text("utf-8") for file in source.rglob("*.py")}
+    activates = [name for name, text in files.items() if '"activate")' in text and "STATUS.next(" in text]
+    assert activates == ["app/releases/releases.py"]
+    moves = {name for name, text in files.items() if "store.move_releases(" in text or "store.put_release(" in text}
+    assert moves == {"app/releases/releases.py", "app/diagram/releases.py", "app/process/definitions.py"}
+    writes = {name for name, text in files.items() if "store.put_artifacts(" in text}
+    assert writes == {"app/registry/registry.py", "app/registry/proposals.py", "host/tenants.py"}

@@ -51,6 +51,11 @@ def test_a_bpmn_file_is_started_worked_on_approved_and_undone_in_reverse(server:
     expect(_node(page, "classify")).to_have_count(1)
     page.get_by_role("button", name="내기").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(TITLE)
+    expect(page.get_by_role("button", name="시작", exact=True)).to_have_count(0)  # to submit is not to activate
+    made = "/definitions/data_registration_story/versions/1"
+    assert server.client(MANAGER).post(f"{made}/approve").status_code == 200
+    assert server.client(ADMIN).post(f"{made}/activate").status_code == 200
+    page.reload()
     page.get_by_role("button", name="시작", exact=True).click()
     _confirm(page, "시작")
     expect(_node(page, "receive")).to_have_attribute("data-state", "TODO")
@@ -262,6 +267,8 @@ def test_a_new_version_shows_what_it_changes_before_and_after(server: Server, wi
     row = page.locator("tr", has=page.locator("a[href='/definitions/data_registration_story']"))
     expect(row).to_contain_text(TITLE)
     expect(row).to_contain_text("운영 중")
+    versions = server.client(ADMIN).get("/definitions/data_registration_story/versions").json()["items"]
+    assert [row["status"] for row in versions][:2] == ["pending_approval", "active"], "to submit is not to activate"
 
 
 def test_work_is_given_to_somebody_else(world: World, window: Open) -> None:

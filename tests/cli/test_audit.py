@@ -21,7 +21,7 @@ def test_z23_the_audit_is_listed_and_verified(tmp_path: Path, penstock: Any) -> 
     store.close()
     told = penstock("audit", "verify", "--store", "a.db", "--json").json()
     assert [(one["tenant"], one["rows"], len(one["head"])) for one in told["tenants"]] == [
-        ("other", 1, 64), ("tenant_001", 3, 64),
+        ("other", 1, 80), ("tenant_001", 3, 80),
     ]  # fmt: skip
     assert "4 rows of 2 tenants" in penstock("audit", "verify", "--store", "a.db").out
     told = penstock("audit", "ls", "--store", "a.db", "--limit", "2").out

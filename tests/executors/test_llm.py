@@ -68,6 +68,12 @@ def test_a_person_behind_an_endpoint(bench, model):
     }
 
 
+def test_a_model_that_does_not_say_which_it_is(bench, model):
+    """D-X.17: then it is the one that was asked for."""
+    server = model(completion("Good.", model=""))
+    assert bench.done(PERSON, {"person": server.person, "default_prompt": "x"}).meta["model"] == "tiny"
+
+
 def test_a_conversation_is_sent_whole(bench, model):
     server = model("Third.")
     chat = {"messages": [{"role": "user", "content": "One"}, {"role": "assistant", "content": "Two"}]}
@@ -107,6 +113,8 @@ def test_a_wrong_shape_is_repaired_once(bench, model, wrong):
     assert done.body == {"score": 5}
     assert done.meta["token_usage"]["total"] == 30
     again = server.seen[1]
+    first, second = (seen.headers["idempotency-key"] for seen in server.seen)
+    assert first == "t/r/n/0/1" and second != first  # a repair is no repetition
     assert [m["role"] for m in again.json["messages"]][-3:] == ["user", "assistant", "user"]
     assert "cannot be used" in again.json["messages"][-1]["content"]
     assert again.headers["idempotency-key"] == "t/r/n/0/1#1"

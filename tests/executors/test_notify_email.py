@@ -69,6 +69,15 @@ def test_a_mail_as_its_readers_get_it(desk, smtp):
     assert (out["_delivery"]["status_code"], out["accepted"]) == (250, mail.to)
 
 
+def test_a_mail_goes_to_a_hundred_people_and_no_more(desk, smtp):
+    """W-4.5.4: counted over all kinds of readers."""
+    some = [f"p{n}@example.com" for n in range(50)]
+    config = {"to": some, "cc": [f"c{one}" for one in some], "subject": "s", "body": "b"}
+    desk.sent({"channel": "email", "config": config, "message": "m"})
+    failure = desk.refused({"channel": "email", "config": {**config, "bcc": ["x@example.com"]}, "message": "m"})
+    assert (failure.code, failure.category) == ("INPUT_INVALID", "validation") and "100" in failure.message
+
+
 def test_every_attempt_is_the_same_mail(desk, smtp):
     """W-4.5.8: the Message-ID comes from the key, so that a reader's server drops what it has."""
     args = {"channel": "email", "config": {"to": "a@example.com", "subject": "s"}, "message": "m"}

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from penstock.executors import notify
 from penstock.executors.channels.signature import BadSignature, sign, verify
 from tests.executors.bench import as_json
 from tests.executors.notifying import KEY, PostDesk, secret
@@ -60,6 +61,20 @@ def test_slack_as_slack_sees_it(desk, serve):
     assert out == {"_delivery": delivery}
     assert set(delivery) == {"channel", "status", "status_code", "message_id", "sent_at"}
     assert (delivery["channel"], delivery["status"], delivery["status_code"]) == ("slack", "sent", 200)
+
+
+def test_slack_takes_forty_thousand_characters(desk, server):
+    """W-4.5.4: so many and no more; what is longer is refused and not sent."""
+    config = {"slack": {"webhook_url": server.url}}
+    desk.sent({"channel": "slack", "config": config, "message": "x" * 40_000})
+    assert len(server.seen) == 1 and len(server.seen[0].json["text"]) == 40_000
+    failure = desk.refused({"channel": "slack", "config": config, "message": "x" * 40_001})
+    assert (failure.code, failure.category) == ("MESSAGE_TOO_LARGE", "validation") and len(server.seen) == 1
+
+
+def test_half_a_minute_unless_the_node_says_otherwise():
+    """C-44: ACTION 30000."""
+    assert notify.TIMEOUT_MS == 30_000
 
 
 def test_webhook_gives_the_answer(desk, server):

@@ -168,6 +168,17 @@ def test_a_ring_of_variables_is_refused(fields, ring):
     assert found[0].where.pointer.startswith(("/variables", "/params"))
 
 
+def test_a_variable_that_is_wrong_is_told_at_its_place():
+    """C-53: of the pack by its name, and of a decision by the decision's."""
+    for name, text, rule in (
+        ("data", "1", "reserved_name"),
+        ("rate", "1 +", "expression"),
+        ("fn", "1", "reserved_name"),
+    ):
+        body = pack({"when": "true", "decision": "normal"}, variables={name: text})
+        assert [(f.rule, f.where.pointer) for f in errors(body)] == [(rule, f"/variables/{name}")]
+
+
 def test_everything_wrong_is_told_with_rule_place_and_hint():
     """C-53: a bad pack names the rule, the place and what to do; unknown fields are only told."""
     body = pack(

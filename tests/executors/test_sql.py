@@ -65,6 +65,15 @@ def test_without_a_connection_the_default_is_asked(desk):
     assert "default_sql" in desk.failed(SQL, {"query": "SELECT 1"}).message
 
 
+@pytest.mark.parametrize("body", [{}, {"path": ""}, {"url": "sqlite:///"}, {"path": "a\0b"}, {"path": None}])
+def test_a_connection_that_names_no_file(desk, body):
+    """C-24, C-80: told as a connection that is not there, before any file is looked for."""
+    desk.register("connection", "postgres_main", type="sqlite", **body)
+    failure = refused(desk, "SELECT 1")
+    assert (failure.code, failure.category) == ("CONNECTION_NOT_FOUND", "validation")
+    assert "postgres_main" in failure.message and "no file" in failure.message
+
+
 def test_another_tenants_connection_is_not_found(desk):
     assert desk.failed(SQL, {"query": "SELECT 1"}, tenant="other").code == "CONNECTION_NOT_FOUND"
 

@@ -66,6 +66,23 @@ def test_time_runs_from_the_call_and_not_from_the_queue(rig: Rig) -> None:
     assert rig.status(run) == "COMPLETED" and x.cancelled == 0
 
 
+def test_a_host_that_closes_ends_what_it_has_called(rig: Rig) -> None:
+    """Nothing goes on behind it: the call is cancelled before the store is closed, and the next host asks again."""
+    x = Fn(lambda request: asyncio.sleep(0 if len(x.seen) > 1 else 600))
+
+    async def scene() -> str:
+        async with rig.driving(x) as host:
+            run: str = host.start(host.release(chain(task("a"))))
+            await eventually(lambda: x.seen)
+            await host.close()
+            assert (x.cancelled, x.ended) == (1, 1)
+        return run
+
+    run = go(scene())
+    go(rig.finish(x))
+    assert rig.status(run) == "COMPLETED" and len(x.seen) == 2 and len(set(x.keys)) == 1
+
+
 # ---- stopping --------------------------------------------------------------------------------------------------------
 
 

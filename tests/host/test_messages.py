@@ -138,6 +138,7 @@ def test_who_stops_waiting_has_not_taken_it(how: str, scene: str, tmp_path: Path
         who = house.taken_by()  # both wait when it is offered again
     assert house.used() == [who] == [house.taken_by()] and house.status(who) == "COMPLETED"
     assert house.store.open_events() == [] and verify(house.store).violations == []
+    assert not house.host.intake.going and not house.host.intake.todo, "nothing of it is left on its way"
     house.store.close()
 
 

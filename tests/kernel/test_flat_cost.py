@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +16,7 @@ from penstock.kernel.state import COMPLETED, EFFECT, encode_state
 from penstock.kernel.step import step
 from penstock.net.compiled import Compiled
 from penstock.net.model import ALL, ANY, DIAGRAM, INCLUSIVE, MERGE, Body, Edge, Join, Net, Node
+from tests.counted import lines_of
 from tests.kernel.nets import S, X, edge, net, task
 
 ROUNDS = 2000
@@ -192,34 +192,13 @@ def test_the_number_of_questions_grows_with_the_branches_only(name, newest):
     assert all(many <= 10.5 * few for few, many in zip(*found, strict=True))
 
 
-def lines_of(run: Callable[[], None]) -> int:
-    """Lines of the kernel that are executed: work, without a clock. A loop counts once per turn of it."""
-    count = 0
-
-    def inside(frame: Any, event: str, arg: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        return inside
-
-    def watch(frame: Any, event: str, arg: Any) -> Any:
-        return inside if "/penstock/kernel/" in frame.f_code.co_filename.replace("\\", "/") else None
-
-    before = sys.gettrace()
-    sys.settrace(watch)
-    try:
-        run()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 @pytest.mark.parametrize("name", FANS)
 def test_the_work_grows_with_the_branches_only(name):
     """Four times the branches, four times the work (and a little): no hidden walk over all of them at every step."""
     work = []
     for width in (60, 240):
         meter = Meter(FANS[name](width), list(range(width)))
-        work.append(lines_of(meter.to_the_end))
+        work.append(lines_of(meter.to_the_end, "/penstock/kernel/"))
     assert work[1] <= 4.8 * work[0], f"{name}: {work[0]} lines for 60 branches, {work[1]} for 240"
 
 
@@ -234,5 +213,5 @@ def test_the_meter_sees_a_walk_over_everything(monkeypatch):
 
     slow.__code__ = slow.__code__.replace(co_filename=right.__code__.co_filename)
     monkeypatch.setattr(step_module, "ready", slow)
-    work = [lines_of(Meter(FANS["all"](n)).to_the_end) for n in (60, 240)]
+    work = [lines_of(Meter(FANS["all"](n)).to_the_end, "/penstock/kernel/") for n in (60, 240)]
     assert work[1] > 4.8 * work[0]

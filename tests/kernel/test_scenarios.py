@@ -1502,6 +1502,20 @@ def test_a_scope_whose_last_token_expires_ends() -> None:
         assert m.asked("c"), "the scope is done"
 
 
+@pytest.mark.parametrize("crash", [False, True])
+def test_a_scope_takes_no_room_in_the_group_of_those_inside(crash: bool) -> None:
+    """K4: what only waits for others is not in the way of others, also after a restart."""
+    scope = Node(id="g", kind="scope", group="one", body=Body(entry="i"))
+    nodes = [S, scope, Node(id="i", kind="start", scope="g"), *tasks("a", "b", scope="g", group="one"), X]
+    m = Sim(net(nodes, ["s>g g>x", "i>a a>b"], limits={"one": 1}))
+    for id in ("a", "b"):
+        if crash:
+            m.crash()
+        assert m.asked(id), "there is room for one"
+        m.ok(id)
+    assert m.status == "COMPLETED"
+
+
 @pytest.mark.parametrize("approved", [False, True])
 def test_a_draft_that_is_made_again_is_undone_once(approved: bool) -> None:
     """E2, P-5.5.4: a key has one entry: that of the last draft, or that of the work that was finished before."""

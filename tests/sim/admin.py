@@ -9,6 +9,7 @@ from msgspec.structs import astuple, replace
 
 from penstock.store.access import PRUNED_AT_ONCE, REQUESTS_KEPT_MS, KeyRow, RequestRow
 from penstock.store.audit_chain import FIRST, AuditRow, by_tenant, linked, old_of, pruned
+from penstock.store.audit_key import AuditKeys
 from penstock.store.drafts import DraftRow, RemarkRow
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ Row = tuple[Any, ...]
 
 class SimAdmin:
     disk: Disk
+    audit_keys = AuditKeys()
 
     def _put_new(self, table: str, key: Any, row: Any) -> bool:
         rows = self.disk.tables[table]
@@ -68,7 +70,7 @@ class SimAdmin:
         for tenant, those in by_tenant(rows):
             last = self.audit_last(tenant)
             before = self.disk.tables["audit"].get((tenant, last))
-            found += linked(those, last, FIRST if before is None else before[-1])
+            found += linked(those, last, FIRST if before is None else before[-1], self.audit_keys.current(dict))
             self.disk.last[f"audit:{tenant}"] = last + len(those)
         for row in found:
             self.disk.tables["audit"][row.tenant, row.no] = astuple(row)

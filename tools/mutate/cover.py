@@ -12,8 +12,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
-from tools.mutate.tree import BUILD, ROOT, copy, environment, test_files
+from tools.mutate.tree import BUILD, ROOT, bring_tests, copy, environment, test_files
 
 MAP_TREE, PIECES = BUILD / "tree", BUILD / "lines"
 PIECE_SECONDS = 900
@@ -27,8 +28,10 @@ def build(only: str = "", fresh: bool = False) -> None:
         for piece in PIECES.glob("*.json"):
             piece.unlink()
     PIECES.mkdir(parents=True, exist_ok=True)
+    for name in bring_tests(MAP_TREE):
+        _piece(name).unlink(missing_ok=True)
     for name in test_files(MAP_TREE):
-        into = PIECES / (name.replace("/", "~") + ".json")
+        into = _piece(name)
         if into.is_file() or not re.search(only, name):
             continue
         began = time.perf_counter()
@@ -46,6 +49,10 @@ def build(only: str = "", fresh: bool = False) -> None:
         if not into.is_file():
             into.write_text(json.dumps({"tests": [], "lines": {}}), encoding="utf-8")
         print(f"{time.perf_counter() - began:7.1f} s  {ended:>2}  {name}", flush=True)
+
+
+def _piece(name: str) -> Path:
+    return PIECES / (name.replace("/", "~") + ".json")
 
 
 class Cover:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,8 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutate"
 ROOMS = ("lang", "kernel", "host", "executors")
-#: test folders that run the code in other processes, read the tree, or need a browser
-NOT_COLLECTED = ("tests/browser/", "tests/house/", "tests/typing/", "tests/cli/", "tests/api/", "tests/examples/")
+#: tests that run the code in other processes, read the tree, or need a browser
+NOT_COLLECTED = re.compile(r"/(browser|house|typing|cli|api|http|examples)/|kill|postgres|soak|trouble")
 
 
 def copy(into: Path) -> Path:
@@ -31,6 +32,19 @@ def copy(into: Path) -> Path:
     return into
 
 
+def bring_tests(into: Path) -> list[str]:
+    """The test files of now; which of them are new or have changed."""
+    changed = []
+    for file in sorted((ROOT / "tests").rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            there = into / file.relative_to(ROOT)
+            if not there.is_file() or there.read_bytes() != file.read_bytes():
+                there.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(file, there)
+                changed.append(file.relative_to(ROOT).as_posix())
+    return changed
+
+
 def environment(tree: Path) -> dict[str, str]:
     """Python, and every Python that it starts, reads the copy and not the checkout."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHON"))}
@@ -39,4 +53,4 @@ def environment(tree: Path) -> dict[str, str]:
 
 def test_files(tree: Path) -> list[str]:
     names = (file.relative_to(tree).as_posix() for file in sorted((tree / "tests").rglob("test_*.py")))
-    return [name for name in names if not name.startswith(NOT_COLLECTED)]
+    return [name for name in names if not NOT_COLLECTED.search(name)]

@@ -79,7 +79,8 @@ export function useGet<T>(path: string | null): Answer<T> {
     if (path === null) return;
     const entry = entryOf(path);
     entry.users += 1;
-    if (Date.now() - entry.at > 2000) void load(path);
+    // several parts of a page may show one answer: it is asked for once
+    if (!entry.loading && Date.now() - entry.at > 2000) void load(path);
     return () => {
       entry.users -= 1;
       if (entries.size > 80) forget();

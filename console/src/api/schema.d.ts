@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 5e6fd30e3443f897d15c59568b6eb343d6423abb3f80fe7a8b39d886d488dfcd.
+ * Made from 8fedbce9f2cc1dbcff0ed42c2fc596fe633bcf1f92caa14c3e3a27d2a52f0c4d.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -140,6 +140,8 @@ export interface components {
         BpmnAsked: {
             bpmn_xml: string;
             /** @default false */
+            pending: boolean;
+            /** @default false */
             unsound: boolean;
         };
         BreakerOut: {
@@ -273,6 +275,8 @@ export interface components {
         };
         DefinitionAsked: {
             document?: string | null;
+            /** @default false */
+            pending: boolean;
             /** @default false */
             unsound: boolean;
         } & {
@@ -785,6 +789,12 @@ export interface components {
             stuck: number;
             waiting: number;
         };
+        HeadOut: {
+            at: string | null;
+            hash: string;
+            no: number;
+            tenant: string;
+        };
         Health: {
             drives: boolean;
             status: string;
@@ -985,6 +995,7 @@ export interface components {
             user?: string | null;
         };
         KeyMade: {
+            approves: boolean;
             /** Format: date-time */
             created_at: string;
             created_by: string;
@@ -1000,6 +1011,7 @@ export interface components {
             user: string;
         };
         KeyOut: {
+            approves: boolean;
             /** Format: date-time */
             created_at: string;
             created_by: string;
@@ -1116,9 +1128,19 @@ export interface components {
         ModelApproveAsked: {
             comment?: string | null;
             into?: string | null;
+            version?: number | null;
         };
         ModelRejectAsked: {
             comment: string;
+        };
+        MomentOut: {
+            /** Format: date-time */
+            at: string;
+            fact: number;
+        };
+        MomentPage: {
+            items: components["schemas"]["MomentOut"][];
+            of: number;
         };
         MoveOut: {
             /** @default true */
@@ -1287,6 +1309,7 @@ export interface components {
             id: string;
             /** @default pending_approval */
             status: string;
+            type: string;
         };
         ProposalPage: {
             items: components["schemas"]["ProposalOut"][];

@@ -65,6 +65,7 @@ export type Delta = Narrow<Schemas["DeltaOut"], { states: { [node: string]: Node
 export type Deltas = Narrow<Schemas["DeltasOut"], { snapshot: Graph; steps: Delta[] }>;
 /** `fact` is its name: fired, settled, attempt.failed … */
 export type Fact = Narrow<Schemas["FactOut"], { data: Dict }>;
+export type MomentPage = Schemas["MomentPage"];
 export type FactPage = Narrow<Schemas["FactPage"], { items: Fact[] }>;
 /** `level`: debug, info, warning, error. */
 export type LogLine = Narrow<Schemas["LogLineOut"], { level: "debug" | "info" | "warning" | "error" }>;

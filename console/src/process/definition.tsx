@@ -25,7 +25,7 @@ function useDetails({ version, alone }: DefinitionContext): DefinitionDetails {
   // a model that was mined or read from a text has its own approval; what somebody has drawn is approved as every document
   const review: Review = {
     permission: "process.model.approve", effect: d.effectModel, into: base || null,
-    send: (verb, comment, into, key) => reviewModel(version.name, verb, comment, into ? base : null, key),
+    send: (verb, comment, into, key) => reviewModel(version.name, version.version, verb, comment, into ? base : null, key),
   };
   return {
     ready: process.data !== undefined,

@@ -16,10 +16,10 @@ export const ADDRESSES: Addresses = {
   definitions: ["/processes/definitions"],
 };
 
-/** A process is active as soon as it is saved; it waits for nobody's approval. */
+/** A version that waits for approval: to submit is never to activate. */
 export async function submit(text: string, from: string | null, unsound: boolean, key: string): Promise<{ name: string; version: number }> {
   const [path, method] = from === null ? ["/processes/definitions", "POST"] : [processPath(from), "PUT"];
-  const saved = await call<DefinitionSaved>(path, { method, body: { document: text, unsound }, key });
+  const saved = await call<DefinitionSaved>(path, { method, body: { document: text, unsound, pending: true }, key });
   return { name: saved.id, version: saved.version };
 }
 
@@ -29,9 +29,9 @@ export async function startInstance(id: string, version: number, input: Json, mo
   return instance.proc_inst_id;
 }
 
-/** Decides about a model that was mined or read from a text; approved, it also becomes a version of `into`. */
-export async function reviewModel(id: string, verb: "approve" | "reject", comment: string, into: string | null, key: string): Promise<void> {
-  await post(`${processPath(id)}:${verb}`, verb === "approve" ? { comment: comment || null, into } : { comment }, key);
+/** Decides about the version of a model that was seen, mined or read from a text; approved, it also becomes a version of `into`. */
+export async function reviewModel(id: string, version: number, verb: "approve" | "reject", comment: string, into: string | null, key: string): Promise<void> {
+  await post(`${processPath(id)}:${verb}`, verb === "approve" ? { comment: comment || null, into, version } : { comment }, key);
   stale("/definitions", ...ADDRESSES.definitions);
 }
 

@@ -1,8 +1,9 @@
 /** The panel of the selected node, or of the run: summary, attempts, data at the playhead, facts, logs, children. */
 import { Check, Lightbulb, X } from "lucide-react";
-import { useMemo, type KeyboardEvent, type ReactNode } from "react";
-import type { Dict, Fact, Firing, Graph, GraphNode, Json, NodeState, Run, Why } from "../api/types";
-import { Ago, Badge, Copyable, Face } from "../components";
+import { useMemo, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useGet } from "../api/cache";
+import type { Dict, Fact, FactPage, Firing, Graph, GraphNode, Json, NodeState, Run, Why } from "../api/types";
+import { Ago, Badge, Button, Copyable, Face } from "../components";
 import type { Outcome, RunParts } from "../languages/contract";
 import { Link, setSearch, useParam } from "../shell/router";
 import { useNow, useWords } from "../words";
@@ -24,6 +25,8 @@ interface Props {
 }
 
 const PREVIEW = 64 * 1024;
+/** Facts on a page. */
+const WINDOW = 500;
 
 export function Panel({ run, parts, graph, facts, node, at, changed }: Props): ReactNode {
   const { t, typeWord } = useWords();
@@ -37,6 +40,7 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
     const ids = new Set(graph?.nodes.map((node) => node.id));
     return node ? facts.filter((fact) => authorOf(fact, (id) => ids.has(id)) === node) : facts;
   }, [facts, node, graph?.nodes]);
+  const whole = facts[0]?.seq === 1 && (facts.at(-1)?.seq ?? 0) >= run.facts; // else only a stretch of them is known
   const failedHere = at === null && !!run.failure && run.failure.node === node;
   const variables = graph?.variables ?? run.variables;
   const own = parts.useTabs({ run, graph, node, at });
@@ -45,7 +49,7 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
     ...own.tabs.map(({ id, text, count }) => ({ id, text, n: count, shown: true })),
     { id: "attempts", text: t.run.tab.attempts, n: attempts.length, shown: attempts.length > 0 },
     { id: "data", text: t.run.tab.data, n: Object.keys(variables).length, shown: true },
-    { id: "facts", text: t.run.tab.facts, n: node ? ownFacts.length : run.facts, shown: true },
+    { id: "facts", text: t.run.tab.facts, n: !node ? run.facts : whole ? ownFacts.length : undefined, shown: true },
     { id: "logs", text: t.run.tab.logs, shown: true },
     { id: "children", text: t.run.tab.children, n: run.children.length, shown: run.children.length > 0 },
   ];
@@ -66,13 +70,13 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
         ))}
       </div>
       <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${shown}`} tabIndex={0}>
-        {shown === "summary" && <Summary run={run} parts={parts} graph={graph} node={drawn} firings={firings} facts={ownFacts} count={node ? ownFacts.length : run.facts} at={at} />}
+        {shown === "summary" && <Summary run={run} parts={parts} graph={graph} node={drawn} firings={firings} facts={ownFacts} count={!node ? run.facts : whole ? ownFacts.length : null} at={at} />}
         {own.tabs.find(({ id }) => id === shown)?.body}
         {shown === "attempts" && <Attempts run={run} state={drawn ? graph?.states[drawn.id] : undefined} firings={node ? firings : began.filter((firing) => firing.tone === "failed")} failed={failedHere || (!node && at === null)} />}
         {shown === "attempts" && at !== null && <Data run={run} variables={variables} changed={changed} past brief />}
         {shown === "attempts" && at !== null && <section><h3>{t.run.around}</h3><FactLines facts={nearest(facts, at)} graph={graph} at={at} /></section>}
         {shown === "data" && <Data run={run} variables={variables} changed={changed} past={at !== null} />}
-        {shown === "facts" && <Facts facts={ownFacts} graph={graph} at={at} />}
+        {shown === "facts" && <Facts key={at} run={run} facts={ownFacts} graph={graph} node={node} at={at} whole={whole} />}
         {shown === "logs" && <Logs run={run} graph={graph} node={drawn?.id ?? null} at={at} />}
         {shown === "children" && <Children run={run} />}
       </div>
@@ -103,7 +107,7 @@ function Row({ name, children }: { name: string; children: ReactNode }): ReactNo
   return <div className="kv"><dt>{name}</dt><dd>{children}</dd></div>;
 }
 
-function Summary({ run, parts, graph, node, firings, facts, count, at }: { run: Run; parts: RunParts; graph: Graph | undefined; node: GraphNode | null; firings: Firing[]; facts: Fact[]; count: number; at: number | null }): ReactNode {
+function Summary({ run, parts, graph, node, firings, facts, count, at }: { run: Run; parts: RunParts; graph: Graph | undefined; node: GraphNode | null; firings: Firing[]; facts: Fact[]; count: number | null; at: number | null }): ReactNode {
   const { t, f, nodeWord } = useWords();
   const now = useNow(1000);
   const why = at === null ? run.why.find((reason) => reason.node === node?.id) : undefined;
@@ -130,7 +134,7 @@ function Summary({ run, parts, graph, node, firings, facts, count, at }: { run: 
       {run.failure && (!node || run.failure.node === node.id) && at === null && <section><Failure run={run} /></section>}
       {why && (why.move === "approve" || why.then) && <Outcomes why={why} outcomes={parts.outcomes?.(t) ?? generalOutcomes(run, t)} />}
       <section>
-        <div className="panel-line"><h3>{at === null ? t.run.recent : t.run.around}</h3><button type="button" className="linklike" onClick={() => setSearch({ tab: "facts" })}>{t.run.allFacts(count)}</button></div>
+        <div className="panel-line"><h3>{at === null ? t.run.recent : t.run.around}</h3><button type="button" className="linklike" onClick={() => setSearch({ tab: "facts" })}>{count === null ? t.home.seeAll : t.run.allFacts(f.number(count))}</button></div>
         <FactLines facts={nearest(facts, at)} graph={graph} at={at} />
       </section>
     </>
@@ -276,11 +280,21 @@ export function JsonView({ value }: { value: Json }): ReactNode {
   );
 }
 
-function Facts({ facts, graph, at }: { facts: Fact[]; graph: Graph | undefined; at: number | null }): ReactNode {
-  const { t } = useWords();
-  if (facts.length === 0) return <p className="dim panel-empty">{t.run.noFacts}</p>;
-  const window = at === null ? facts.slice(-500) : facts.filter((fact) => Math.abs(fact.seq - at) <= 250);
-  return <section><FactLines facts={window} graph={graph} at={at} numbers /></section>;
+/** The last facts, or those around the playhead; of a long run the others come by the page. */
+function Facts({ run, facts, graph, node, at, whole }: { run: Run; facts: Fact[]; graph: Graph | undefined; node: string | null; at: number | null; whole: boolean }): ReactNode {
+  const { t, f } = useWords();
+  const [after, setAfter] = useState<number | null>(null);
+  const page = useGet<FactPage>(after === null ? null : `/runs/${encodeURIComponent(run.id)}/facts?after=${after}&limit=${WINDOW}`).data;
+  const ids = useMemo(() => new Set(graph?.nodes.map((drawn) => drawn.id)), [graph?.nodes]);
+  const own = (fact: Fact) => !node || authorOf(fact, (id) => ids.has(id)) === node;
+  const shown = after === null ? (at === null ? facts.slice(-WINDOW) : facts.filter((fact) => Math.abs(fact.seq - at) <= WINDOW / 2)) : (page?.items ?? []).filter(own);
+  const first = after === null ? (at === null ? Math.max(0, run.facts - WINDOW) : Math.max(0, at - WINDOW / 2 - 1)) : after;
+  return (
+    <section>
+      {!whole && <p className="panel-line"><span className="dim">{t.run.factsFrom(f.number(first + 1), f.number(Math.min(run.facts, first + WINDOW)), f.number(run.facts))}</span><span><Button disabled={first === 0} onClick={() => setAfter(Math.max(0, first - WINDOW))}>{t.run.factsBefore}</Button> <Button disabled={first + WINDOW >= run.facts} onClick={() => setAfter(Math.min(run.facts - 1, first + WINDOW))}>{t.run.factsAfter}</Button></span></p>}
+      {shown.length === 0 ? <p className="dim panel-empty">{t.run.noFacts}</p> : <FactLines facts={shown} graph={graph} at={at} numbers />}
+    </section>
+  );
 }
 
 function FactLines({ facts, graph, at, numbers }: { facts: Fact[]; graph: Graph | undefined; at: number | null; numbers?: boolean }): ReactNode {

@@ -22,7 +22,7 @@ import { Header } from "./Header";
 import { useMoves } from "./moves";
 import { Panel } from "./Panel";
 import { Timeline } from "./Timeline";
-import { useFacts, useMoment } from "./timeTravel";
+import { useFacts, useMoment, useMoments } from "./timeTravel";
 
 // loaded while the run is fetched; a phone shows a list and needs no canvas
 const canvas = matchMedia("(max-width: 720px)").matches ? null : import("../net/Canvas");
@@ -57,7 +57,8 @@ function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
   const view: DrawingView = asList ? "list" : drawn ? drawn.view : "net";
   const folded = search.get("scale") !== "true";
   const moment = useMoment(run.id, at);
-  const facts = useFacts(run.id, run.facts);
+  const facts = useFacts(run.id, run.facts, at);
+  const moments = useMoments(run.id);
   const { graph } = moment;
   // A failed run opens on its failed node; else on what holds it; in the past on what happens there.
   const then = at === null ? null : authorAt(facts, at, graph);
@@ -91,7 +92,7 @@ function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
               : drawn ? (source && <Suspense fallback={null}><drawn.View source={source} graph={graph} mode={(mode as CanvasMode | null) ?? "tokens"} selected={node} since={since} onPick={pick} onFail={() => setUnreadable(true)} /></Suspense>)
               : <Suspense fallback={null}><Canvas graph={graph} mode={(mode as CanvasMode | null) ?? "tokens"} selected={node} past={at !== null} since={since} viewport={viewport} onPick={pick} onFail={() => setBroken(true)} /></Suspense>}
           </section>
-          <Timeline run={run} facts={facts} nodes={nodes} at={at} folded={folded} playing={playing} speed={SPEEDS[speed] ?? 1} selected={node}
+          <Timeline run={run} facts={facts} moments={moments} nodes={nodes} at={at} folded={folded} playing={playing} speed={SPEEDS[speed] ?? 1} selected={node}
             onFold={(value) => setSearch({ scale: value ? null : "true" })} onAt={(next) => setAt(next === null ? null : String(next))} onPlay={setPlaying} onSpeed={() => setSpeed((speed + 1) % SPEEDS.length)} onPick={pick} />
         </div>
         <Panel run={run} parts={parts} graph={graph} facts={facts} node={node} at={at} changed={moment.changed} />

@@ -11,10 +11,14 @@ import { useNow, useWords } from "../words";
 import { factText } from "./factText";
 import { placeLabels, sideOf, type Label } from "./labelPlacement";
 import { scaleOf, type Scale } from "./timeAxis";
+import type { Moments } from "./timeTravel";
 
 interface Props {
   run: Run;
+  /** Those around the playhead. */
   facts: Fact[];
+  /** Of the whole run. */
+  moments: Moments;
   nodes: Map<string, GraphNode>;
   at: number | null;
   folded: boolean;
@@ -75,12 +79,11 @@ function axis(run: Run, now: number, folded: boolean): Scale {
   return scaleOf(from, end, due.length && !run.ended_at ? Math.min(...due) : null, busy, folded);
 }
 
-function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Props & { scale: Scale; now: number }): ReactNode {
+function Rows({ run, facts, moments, nodes, at, scale, now, selected, onAt, onPick }: Props & { scale: Scale; now: number }): ReactNode {
   const { t, f } = useWords();
   const factTime = (n: number): number => {
-    const exact = facts[n - 1];
-    if (exact && exact.seq === n) return ms(exact.at);
-    return ms(facts.findLast((fact) => fact.seq <= n)?.at) || scale.from;
+    const exact = facts.find((fact) => fact.seq === n);
+    return exact ? ms(exact.at) : (moments.timeOf(n) ?? scale.from);
   };
   const head = at === null ? (run.ended_at ? ms(run.ended_at) : now) : factTime(at);
   const past = at !== null;
@@ -88,11 +91,13 @@ function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Pro
   const track = useRef<HTMLDivElement>(null);
   const seek = (event: PointerEvent) => {
     const box = track.current?.getBoundingClientRect();
-    if (!box || facts.length === 0) return;
-    const time = scale.time((event.clientX - box.left) / box.width);
-    if (time >= head && at === null) return;
-    const fact = facts.findLast(({ at: when }) => ms(when) <= time) ?? facts[0];
-    if (fact) onAt(fact.seq >= run.facts ? null : fact.seq);
+    const time = scale.time(((event.clientX - (box?.left ?? 0)) / (box?.width || 1)));
+    const near = moments.factBy(time);
+    if (!box || near === null || (time >= head && at === null)) return;
+    // among the facts that are held it is found exactly
+    const exact = facts.findLast(({ at: when }) => ms(when) <= time);
+    const fact = exact && exact.seq >= near && exact !== facts.at(-1) ? exact.seq : near;
+    onAt(fact >= run.facts ? null : fact);
   };
   const drag = (event: PointerEvent<HTMLDivElement>) => {
     event.currentTarget.setPointerCapture(event.pointerId);
@@ -142,7 +147,7 @@ function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Pro
             aria-valuetext={t.run.factAt(at ?? run.facts, run.facts, f.seconds(head), current ? factText(current, label, t) : "")} onPointerDown={drag} onPointerMove={(event) => event.buttons === 1 && seek(event)} onKeyDown={key}>
             <div className="tl-line" />
             <div className="tl-gone" style={{ width: `${scale.x(head) * 100}%` }} />
-            {ticks(facts, scale).map(({ x, bad }) => <i key={x} className={bad ? "tl-bad" : ""} style={{ left: `${x * 100}%` }} />)}
+            {ticks(run, moments, scale).map(({ x, bad }) => <i key={x} className={bad ? "tl-bad" : ""} style={{ left: `${x * 100}%` }} />)}
             {scale.folds.map((fold) => <span key={fold.from} className="tl-break" style={{ left: `${fold.x * 100}%` }} />)}
             <div className="tl-knob" style={{ left: `${scale.x(head) * 100}%` }} />
           </div>
@@ -186,12 +191,11 @@ function useRoom(plot: RefObject<HTMLElement | null>): Room {
 }
 
 /** Marks of facts, thinned out where they would lie on each other. */
-function ticks(facts: Fact[], scale: Scale): { x: number; bad: boolean }[] {
+function ticks(run: Run, moments: Moments, scale: Scale): { x: number; bad: boolean }[] {
   const out = new Map<number, boolean>();
-  for (const fact of facts) {
-    const x = Math.round(scale.x(ms(fact.at)) * 400) / 400;
-    out.set(x, (out.get(x) ?? false) || fact.fact === "attempt.failed" || fact.fact === "incident");
-  }
+  const place = (time: number) => Math.round(scale.x(time) * 400) / 400;
+  for (const { at } of moments.all) out.set(place(at), false);
+  for (const { attempts } of run.firings) for (const attempt of attempts) if (attempt.outcome === "failed" && attempt.ended_at) out.set(place(ms(attempt.ended_at)), true);
   return [...out].map(([x, bad]) => ({ x, bad }));
 }
 

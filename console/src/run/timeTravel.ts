@@ -2,11 +2,12 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useGet, useLast } from "../api/cache";
 import { call } from "../api/client";
-import type { Delta, Deltas, Dict, Fact, FactPage, Graph } from "../api/types";
+import type { Delta, Deltas, Dict, Fact, FactPage, Graph, MomentPage } from "../api/types";
 
 const WINDOW = 200;
 const PAGE = 500;
-const MOST_FACTS = 2000;
+/** The stretch around the playhead begins at a multiple of it, so that a step seldom asks for another. */
+const STEP = PAGE / 2;
 
 export interface Moment {
   graph: Graph | undefined;
@@ -77,34 +78,61 @@ export function leaves(name: string, value: Dict[string] | undefined, depth = 2)
   return [[name, value]];
 }
 
-/** The facts so far: fetched once, then only what is new. */
-export function useFacts(run: string, count: number): Fact[] {
+/** A stretch of a run's facts: the last ones, or those around the playhead. The whole history is never held. */
+export function useFacts(run: string, count: number, at: number | null): Fact[] {
   const [facts, setFacts] = useState<Fact[]>([]);
-  const held = useRef<{ run: string; facts: Fact[]; busy: boolean }>({ run, facts: [], busy: false });
+  const held = useRef<{ run: string; facts: Fact[]; asked: number }>({ run, facts: [], asked: 0 });
+  const after = at === null ? null : Math.max(0, Math.floor((at - 1) / STEP) * STEP - STEP);
   useEffect(() => {
-    if (held.current.run !== run) held.current = { run, facts: [], busy: false };
+    if (held.current.run !== run) held.current = { run, facts: [], asked: 0 };
     const now = held.current;
-    let gone = false;
+    const number = ++now.asked;
     const more = async () => {
-      if (now.busy) return;
-      now.busy = true;
-      try {
-        for (;;) {
-          const after = now.facts.at(-1)?.seq ?? 0;
-          if (after >= count || now.facts.length >= MOST_FACTS) break;
-          const page = await call<FactPage>(path(run, `/facts?after=${after}&limit=${PAGE}`));
-          if (page.items.length === 0) break;
-          now.facts = [...now.facts, ...page.items];
-          if (!gone) setFacts(now.facts);
-        }
-      } catch {
-        // the next event tries again
-      } finally {
-        now.busy = false;
+      const [first, last] = [now.facts[0]?.seq ?? 0, now.facts.at(-1)?.seq ?? 0];
+      // while it is live only what is new is fetched
+      const joins = after === null && last > 0 && last >= count - PAGE;
+      if (after !== null && first > 0 && first <= after + 1 && last >= Math.min(count, after + PAGE)) return;
+      let next = joins ? last : (after ?? Math.max(0, count - PAGE));
+      let known = joins ? now.facts : [];
+      const until = after === null ? count : Math.min(count, after + PAGE);
+      while (next < until) {
+        const page = await call<FactPage>(path(run, `/facts?after=${next}&limit=${PAGE}`));
+        if (page.items.length === 0 || number !== now.asked) break;
+        known = [...known, ...page.items].slice(-2 * PAGE);
+        next = known.at(-1)?.seq ?? next;
       }
+      if (number !== now.asked) return;
+      now.facts = known;
+      setFacts(known);
     };
-    void more();
-    return () => { gone = true; };
-  }, [run, count]);
+    more().catch(() => undefined); // the next event tries again
+  }, [run, count, after]);
   return facts;
+}
+
+/** When facts of the whole run happened, as many as the slider can tell apart. */
+export function useMoments(run: string): Moments {
+  const { data } = useGet<MomentPage>(path(run, "/moments"));
+  return useMemo(() => new Moments(data?.items ?? []), [data]);
+}
+
+export class Moments {
+  private readonly times: { fact: number; at: number }[];
+  constructor(items: MomentPage["items"]) {
+    this.times = items.map(({ fact, at }) => ({ fact, at: Date.parse(at) }));
+  }
+
+  get all(): readonly { fact: number; at: number }[] {
+    return this.times;
+  }
+
+  /** When a fact happened; exactly where it is one of these. */
+  timeOf(fact: number): number | null {
+    return this.times.findLast((time) => time.fact <= fact)?.at ?? null;
+  }
+
+  /** The last of these facts that had happened by then. */
+  factBy(time: number): number | null {
+    return (this.times.findLast(({ at }) => at <= time) ?? this.times[0])?.fact ?? null;
+  }
 }

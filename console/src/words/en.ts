@@ -91,6 +91,7 @@ export const en: Dictionary = {
     },
   },
   run: {
+    factsFrom: (from, to, of) => `${from}–${to} of ${of}`, factsBefore: "Earlier", factsAfter: "Later",
     signal: "Signal", pause: "Pause", resume: "Resume", cancel: "Cancel", retry: "Retry", restart: "Restart", skip: "Skip",
     cancel_boundary: "Cancel region", compensate: "Undo work", fork: "Fork", resolve: "Resolve", edit_variable: "Edit variable",
     approve: "Open approval", reject: "Reject", judge: "Open review", respond: "Open request", more: "More moves",
@@ -201,7 +202,7 @@ export const en: Dictionary = {
     source: "Source", diff: "Changes", versionsN: (n) => s(n, "version"), plain: "Plain words", looks: "View", net: "Net", list: "List", linesChanged: "lines", same: "Nothing has changed", firstVersion: "It is the first version: there is nothing to compare it with.", against: (n) => `Compared with v${n}.`,
     change: { added: "added", removed: "removed", changed: "changed" }, findings: "Checks", errors: (n) => s(n, "error"), warnings: (n) => s(n, "warning"), clean: "Nothing to mend", checking: "Checking", severity: { error: "Error", warning: "Warning", info: "Note" }, line: (n) => `line ${n}`,
     sound: "Every run can end", unsound: "A run may never end", undecided: "Not known whether every run can end", wayTitle: "The way that shows it", rehearsed: "Gone by the engine itself:", playWay: "Show with tokens", stopWay: "Stop showing", step: (n, of) => `Step ${n} of ${of}`, stepBack: "Previous step", stepOn: "Next step", begin: "Start",
-    old: "The text cannot be read now. This is the last picture.", notDrawn: "It cannot be drawn yet. Mend the errors to see it.", emptyText: "Write a text or choose a file", mendFirst: "Mend the errors to submit it", upload: "Choose a file", meant: "Submit it although it may never end", handIn: "Submit", handedIn: (n) => `Submitted as v${n}`, about: "What changed, and why (optional)",
+    old: "The text cannot be read now. This is the last picture.", notDrawn: "It cannot be drawn yet. Mend the errors to see it.", emptyText: "Write a text or choose a file", mendFirst: "Mend the errors to submit it", upload: "Choose a file", meant: "Submit it although it may never end", handIn: "Submit", handedIn: (n) => `Submitted as v${n}. It waits for an approval`, about: "What changed, and why (optional)",
     pasteHint: "Paste BPMN XML, JSON or YAML here", plainLabel: "How is the work done?", plainHint: "One step per line is read best", readIt: "Read it", reading: "Reading", proposal: "This is what was read", confidence: (n) => `${n}% sure`, byRules: "read by rules", takeIt: "Accept", dropIt: "Drop",
     changedBy: (who) => `changed by ${who}`, approvedBy: (who) => `approved by ${who}`, nobody: "somebody", feedback: "Sent back because", openRuns: (n) => s(n, "open run"), startRun: "Start", startTitle: (title) => `Start “${title}”?`, startDo: "Start", input: "Input (JSON)", modes: "Who does what this time?", asWritten: (mode) => `as written (${mode})`,
     deed: { approve: "Approve", reject: "Send back", activate: "Put in force", deprecate: "Take out of force" }, did: { approve: "Approved", reject: "Sent back", activate: "In force", deprecate: "Out of force" },

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.app.access.holders import Held, unheld
 from penstock.app.releases.documents import compile_source
 from penstock.app.releases.inspection import Inspection, inspect
 from penstock.errors import (
@@ -24,14 +25,17 @@ from penstock.lang.read import read_document
 BYTES, NODES = 2 * 1024 * 1024, 5000
 
 
-async def check_document(document: dict[str, Any] | str | bytes) -> tuple[str | None, list[Finding]]:
-    """The language of a document, if it could be read, and its findings. Raises DocumentTooLarge, DocumentTooLong."""
-    return await asyncio.to_thread(_check, _source(document))
+async def check_document(
+    document: dict[str, Any] | str | bytes, held: Held = None
+) -> tuple[str | None, list[Finding]]:  # fmt: skip
+    """The language of a document, if it could be read, and its findings; `held`: whom work can be given to. Raises
+    DocumentTooLarge, DocumentTooLong."""
+    return await asyncio.to_thread(_check, _source(document), held)
 
 
-async def inspect_document(document: dict[str, Any] | str | bytes) -> Inspection:
+async def inspect_document(document: dict[str, Any] | str | bytes, held: Held = None) -> Inspection:
     """The findings, the drawing, and whether every run of it can end. Raises as `check_document`."""
-    return await asyncio.to_thread(_inspect, _source(document))
+    return await asyncio.to_thread(_inspect, _source(document), held)
 
 
 def _source(document: dict[str, Any] | str | bytes) -> bytes:
@@ -44,11 +48,11 @@ def _source(document: dict[str, Any] | str | bytes) -> bytes:
     return source
 
 
-def _inspect(source: bytes) -> Inspection:
+def _inspect(source: bytes, held: Held) -> Inspection:
     """Somebody types: what cannot be read yet is a finding like others."""
     try:
         _limit_nodes(read_document(source, name="document").data)
-        return inspect(source)
+        return inspect(source, held)
     except DocumentInvalid as wrong:
         return Inspection(language=None, findings=list(wrong.findings))
     except (DocumentUnreadable, LanguageUnknown) as wrong:
@@ -57,14 +61,14 @@ def _inspect(source: bytes) -> Inspection:
         return Inspection(language=None, findings=[Finding(wrong.code, "error", wrong.message, place, wrong.hint)])
 
 
-def _check(source: bytes) -> tuple[str | None, list[Finding]]:
+def _check(source: bytes, held: Held) -> tuple[str | None, list[Finding]]:
     """Runs in a thread: it touches neither the store nor the engine."""
     try:
         _limit_nodes(read_document(source, name="document").data)
         compiled, _ = compile_source(source)
     except DocumentInvalid as wrong:
         return None, list(wrong.findings)
-    return compiled.language, list(compiled.findings)
+    return compiled.language, [*compiled.findings, *unheld(compiled.net, held)]
 
 
 def _limit_nodes(data: Any) -> None:

@@ -31,6 +31,8 @@ SECURITY = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Content-Security-Policy": _POLICY,
 }
+#: resources that documents are sent to
+_DOCUMENTS = frozenset({"definitions", "diagrams", "workflows", "processes", "drafts"})
 #: the rendered API page brings its own script, which is served from here too
 DOCS = "/api/docs"
 
@@ -53,7 +55,8 @@ class EdgeMiddleware:
         if refusal is not None:
             await refusal(scope, receive, _with_headers(send, trace, self.options))
             return
-        limit = _LimitedReceiver(receive, self.options.body_limit)
+        largest = body_limit(scope["path"], self.options)
+        limit = _LimitedReceiver(receive, largest)
         request_id = request.headers.get("x-request-id") or ""
         send = _with_request_id(send, request_id) if _REQUEST_ID.match(request_id) else send
         out = _Sender(_with_headers(send, trace, self.options), head=scope["method"] == "HEAD")
@@ -61,7 +64,7 @@ class EdgeMiddleware:
         try:
             await self.app(inner, limit, out)
         except BodyTooLarge:
-            await _too_large(request, self.options.body_limit)(scope, receive, out)
+            await _too_large(request, largest)(scope, receive, out)
         except ClientDisconnect:  # nobody is there to be answered
             return
         except Exception as error:
@@ -86,9 +89,17 @@ class EdgeMiddleware:
         if length is not None and "transfer-encoding" in request.headers:  # a proxy may see another end of it
             why, close = "The body's length is told in two ways.", {"Connection": "close"}
             return problem(request, 400, "PS-400-LENGTH", why, headers=close)
-        if length is not None and (not length.isdecimal() or len(length) > 18 or int(length) > self.options.body_limit):
-            return _too_large(request, self.options.body_limit)
+        largest = body_limit(request.scope["path"], self.options)
+        if length is not None and (not length.isdecimal() or len(length) > 18 or int(length) > largest):
+            return _too_large(request, largest)
         return None
+
+
+def body_limit(path: str, options: Options) -> int:
+    """Documents may be larger than what a run is given; as texts in JSON they are larger than they are."""
+    _, _, rest = path.partition("/api/")
+    resource = rest.removeprefix("v1/").partition("/")[0].partition(":")[0]
+    return max(options.body_limit, options.document_limit * 3 // 2) if resource in _DOCUMENTS else options.body_limit
 
 
 class BodyTooLarge(Exception):

@@ -104,7 +104,7 @@ class Identity:
         return self._person(session.tenant, session.user)
 
     def _of_key(self, key: ApiKey) -> Person:
-        return self._person(key.tenant, key.user, roles=key.roles, scopes=key.scopes)
+        return self._person(key.tenant, key.user, roles=key.roles, scopes=key.scopes, approves=key.approves)
 
     def _of_token(self, tenant: str, user: str, roles: tuple[str, ...], scopes: frozenset[str] | None) -> Person:
         """The issuer knows people; which tenants exist is known here, or said by the setting that names one for all."""
@@ -114,12 +114,13 @@ class Identity:
         return self._person(tenant, user, roles=roles, scopes=scopes)
 
     def _person(
-        self, tenant: str, user: str, *, roles: tuple[str, ...] = (), scopes: frozenset[str] | None = None
-    ) -> Person:
+        self, tenant: str, user: str, *, roles: tuple[str, ...] = (), scopes: frozenset[str] | None = None,
+        approves: bool = True,
+    ) -> Person:  # fmt: skip
         door = self.door.of(tenant)
         if tenant != self.door.tenant and tenant_closed(door):  # the server's own cannot be closed by itself
             raise TenantUnknown(tenant=tenant)
-        return person(door, user, roles=roles, scopes=scopes)
+        return person(door, user, roles=roles, scopes=scopes, approves=approves)
 
     # -- sessions ------------------------------------------------------------------------------------------------------
 

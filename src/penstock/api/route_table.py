@@ -17,6 +17,7 @@ from penstock.api.routes import (
     live,
     me,
     metrics,
+    proposals,
     registry,
     run_views,
     runs,
@@ -29,6 +30,6 @@ _LANGUAGES = language_routers()
 ROUTES = (
     me.router, home.router, runs.router, run_views.router, batch.router, inbox.router, definitions.router, hooks.router,
     *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
-    stand_ins.router, configs.router, configs.proposed, *registry.routers,
+    stand_ins.router, configs.router, configs.proposed, *proposals.routers, *registry.routers,
     admin.router, limits.router, status_labels.router, live.router, health.router, metrics.router,
 )  # fmt: skip

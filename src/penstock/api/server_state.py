@@ -20,6 +20,7 @@ from penstock.api.webhook_rates import WebhookRates
 from penstock.app.access.audit import AuditLog
 from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.roles import Person
+from penstock.app.metrics.home_reads import HomeReads
 from penstock.app.penstock import Penstock
 from penstock.errors import NotAllowed, PenstockError
 
@@ -40,6 +41,7 @@ class ServerState:
         self.webhook_rates: WebhookRates
         self.auth_throttle: AuthThrottle
         self.telemetry: Telemetry
+        self.home = HomeReads()
         self.long_reads: LongReads | None = None  # None in the process that reads them
         self.request_share: RequestShare
         self.draining = False

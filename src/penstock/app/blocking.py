@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from penstock.app.access.candidates import Who
 from penstock.app.penstock import DEFAULT_STORE, Penstock, Release
 from penstock.app.releases.triggers import EventReceipt
 from penstock.app.runs.run_view import RunView
@@ -81,7 +82,7 @@ class Blocking:
     def send_event(self, source: str, payload: Any = None, *, id: str | None = None) -> EventReceipt:
         return self._do(self.inner.send_event(source, payload, id=id))
 
-    def respond(self, run: str, node: str, value: Any, *, by: str | None = None) -> None:
+    def respond(self, run: str, node: str, value: Any, *, by: Who | None = None) -> None:
         self._do(self.inner.respond(run, node, value, by=by))
 
     def wait(self, run: str, *, timeout: float | None = None, until_waiting: bool = False) -> RunView:

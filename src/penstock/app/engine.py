@@ -59,6 +59,7 @@ class Engine(OpenStore):
 
     def open(self) -> None:
         store = self.store = open_store(self.path, engine=self.drive, grow_mb=self._grow_mb, create=self._create)
+        store.audit_keys.use(self._settings.get("audit.key_file"))
         if self.drive:
             host = self.host = ServingHost(
                 store,

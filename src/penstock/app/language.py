@@ -113,8 +113,8 @@ class AppLanguage:
         """A version was put in force; the runs that begin by it."""
         return []
 
-    async def received(self, door: Door, source: str, payload: Any) -> list[str]:
-        """An event has come that may bring a document; the names of those that it has brought."""
+    async def received(self, door: Door, source: str, payload: Any, by: Any = None) -> list[str]:
+        """An event has come that may bring a document, sent by somebody; the names of those that it has brought."""
         return []
 
     def brings(self, source: str) -> bool:

@@ -15,6 +15,7 @@ from penstock.app.runs.runs import Runs
 from penstock.store.address import DEFAULT_STORE
 
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
+    from penstock.app.access.candidates import Who
     from penstock.app.decision.dead_letters import DeadLetter
     from penstock.app.decision.judgments import Judgment
     from penstock.app.inbox.inbox import Inbox
@@ -75,15 +76,18 @@ class Penstock(Runs):
 
         return await replay(self, run, release, key)
 
-    async def send_event(self, source: str, payload: Any = None, *, id: str | None = None) -> EventReceipt:
+    async def send_event(
+        self, source: str, payload: Any = None, *, id: str | None = None, by: Who | None = None
+    ) -> EventReceipt:
         """News for whoever it concerns: it is stored, resumes the runs that wait for it, and starts those that it is
         the trigger of. The same id again changes nothing. Without a driver here it waits a while for the one that
-        there is; the receipt says whether it was delivered. PROCESS_DISCOVERED brings a model, which is imported."""
+        there is; the receipt says whether it was delivered. PROCESS_DISCOVERED brings a model, which is imported
+        and has `by` as its author."""
         imported = list[str]()
         bringing = [language for language in app_languages() if language.brings(source)]
         if bringing and (id is None or self.store.event(self.tenant, id) is None):
             for language in bringing:
-                imported += await language.received(self, source, payload)
+                imported += await language.received(self, source, payload, by)
         receipt = await self._commands.send_event(source, payload, id)
         return replace(receipt, imported=imported) if imported else receipt
 

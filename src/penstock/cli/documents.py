@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from penstock.app.access.holders import Held, held_by_rows, unheld
 from penstock.app.drawing.render import Form, Subject, of_run, render
-from penstock.app.registry.registry import known_to
+from penstock.app.registry.registry import known_to, rows_of
 from penstock.app.releases.documents import check_source, compile_source
 from penstock.app.releases.rehearsal import Level, judge_levels
 from penstock.cli.net_text import drawing
@@ -54,6 +55,8 @@ def check(
         print_json({"ok": False, "language": None, "findings": [finding_json(finding)], **error_json(error)})
         return WRONG
     errors = [finding for finding in findings if finding.severity == "error"]
+    if all(error.rule == UNSOUND for error in errors):
+        findings += unheld(compile_named(file, unsound=True)[0].net, _held(store))
     judge_soundness = sound and all(error.rule == UNSOUND for error in errors)
     levels = judge_levels(compile_named(file, unsound=True)[0].net) if judge_soundness else []
     if picture_to is not None and levels:
@@ -105,6 +108,14 @@ def _registered(store: Path) -> Callable[[str, str], bool]:
         return held(kind, name) or kind == "secret" and places.find(name, None) is not None
 
     return registered
+
+
+def _held(store: Path) -> Held:
+    """Whom the store's tenant can give work to; where there is no store yet, whom a new one is born with."""
+    if not store.exists():
+        return held_by_rows(rows_of(None, SelectedTenant.tenant))
+    with reading(store) as door:
+        return held_by_rows(rows_of(door.store, SelectedTenant.tenant))
 
 
 def _count(number: int, what: str) -> str:

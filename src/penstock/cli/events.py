@@ -13,6 +13,7 @@ import typer
 from penstock.app.penstock import Penstock
 from penstock.app.releases.triggers import EventReceipt
 from penstock.app.runs.run_view import RunView
+from penstock.cli.acting import By, acting
 from penstock.cli.drive import driving_or_attached, until_done
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store, read_value
@@ -32,12 +33,13 @@ def send(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="What happened, such as lab.result.completed.")],
     payload: Annotated[str | None, typer.Argument(metavar="JSON", help="What it carries: JSON, @FILE or -.")] = None,
     id: EventId = None,
+    by: By = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
     """Send an event. It resumes the runs that wait for it, starts the workflows that it triggers, and drives them until
     they end or wait. It is kept for runs that wait for it later."""
-    receipt, looks = until_done(_send(store, source, read_value(payload, "the payload"), id))
+    receipt, looks = until_done(_send(store, source, read_value(payload, "the payload"), id, by))
     if json:
         print_json({**msgspec.to_builtins(receipt), "runs": [run_json(look) for look in looks]})
     else:
@@ -45,10 +47,12 @@ def send(
     return DONE
 
 
-async def _send(store: Path, source: str, payload: Any, id: str | None) -> tuple[EventReceipt, list[RunView]]:
+async def _send(
+    store: Path, source: str, payload: Any, id: str | None, by: str | None
+) -> tuple[EventReceipt, list[RunView]]:
     async with contextlib.AsyncExitStack() as stack:
         door = await driving_or_attached(stack, store, create=True)  # it is kept for runs to come
-        receipt = await door.send_event(source, payload, id=id)
+        receipt = await door.send_event(source, payload, id=id, by=acting(door, by, "events.send"))
         runs = [*receipt.resumed, *receipt.started]
         return receipt, await at_rest(door, runs) if door.drives else [door.view(run) for run in runs]
 

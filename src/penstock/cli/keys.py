@@ -33,6 +33,13 @@ Expires = Annotated[
     str | None, typer.Option("--expires", metavar="WHEN", help="After 12h, 30d or 8w, or at 2027-01-01T00:00:00Z.")
 ]
 Rate = Annotated[int | None, typer.Option("--rate", metavar="N", min=1, help="At most so many requests per minute.")]
+MayApprove = Annotated[
+    bool,
+    typer.Option(
+        "--may-approve",
+        help="It will be in the hands of its user only: they may be the second pair of eyes with it (four eyes).",
+    ),
+]
 _SPAN = re.compile(r"(\d{1,5})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
 
@@ -56,7 +63,7 @@ def _print(key: ApiKey) -> None:
 
 def make(
     name: Name, user: User, role: Roles = None, scope: Scopes = None, expires: Expires = None, rate: Rate = None,
-    json: Json = False, store: Store = STORE,
+    may_approve: MayApprove = False, json: Json = False, store: Store = STORE,
 ) -> int:  # fmt: skip
     """Make a key, and show it: this once, for the store has only its hash."""
     until = _moment(expires) if expires is not None else None
@@ -64,10 +71,12 @@ def make(
         roles = role or []
         _check(door, user, roles)
         body = {"name": name, "user": user, "roles": roles, "scopes": scope, "expires_at": until, "rate": rate}
+        body["may_approve"] = may_approve
         _audit(door, "key.create", f"keys/{name}", body)
         key, token = ApiKeys(door).create(
-            name, user=user, by=_me(), roles=roles, scopes=scope or None, expires_at=until, rate=rate
-        )
+            name, user=user, by=_me(), roles=roles, scopes=scope or None, expires_at=until, rate=rate,
+            approves=may_approve,
+        )  # fmt: skip
     if json:
         print_json({**_json(key), "token": token})
         return DONE

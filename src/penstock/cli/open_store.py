@@ -19,8 +19,10 @@ def reading(store: Path) -> Iterator[StoreReader]:
     require_store(store)
     from penstock.app.runs.queries import StoreReader
     from penstock.cli.options import SelectedTenant
+    from penstock.cli.settings import read_settings
 
     door = StoreReader(store, SelectedTenant.tenant)
+    door.store.audit_keys.use(read_settings(store).get("audit.key_file"))
     try:
         yield door
     finally:

@@ -10,10 +10,12 @@ from typing import Annotated
 import msgspec
 import typer
 
+from penstock.app.access.candidates import Who
 from penstock.app.penstock import Penstock
 from penstock.app.releases.diff import Change
 from penstock.app.releases.releases import ActiveRelease, Releases, document_of
 from penstock.app.releases.version_row import version_row
+from penstock.cli.acting import By, acting
 from penstock.cli.drive import attached, driving_or_attached, until_done
 from penstock.cli.options import STORE, Document, Json, SelectedTenant, Store
 from penstock.cli.output import (
@@ -39,7 +41,6 @@ Old = Annotated[int, typer.Argument(metavar="OLD", help="The older version.")]
 New = Annotated[int, typer.Argument(metavar="NEW", help="The newer version.")]
 Feedback = Annotated[str, typer.Option("--feedback", "-m", metavar="TEXT", help="What must be changed.")]
 SAME = "They are the same but for their version."
-By = Annotated[str | None, typer.Option("--by", metavar="USER", help="Who does it.")]
 _STYLES = {"active": TONES["done"], "pending_approval": TONES["held"], "draft": TONES["held"]}
 #: colours of what differs between two versions
 CHANGES = {"added": TONES["done"], "removed": TONES["failed"], "changed": TONES["held"]}
@@ -65,7 +66,8 @@ def submit(
     """Check a workflow, give it its version, and ask for its approval. The same document again changes nothing."""
     with _opened(store) as versions:
         try:
-            done = versions.submit(file, by=by, change_summary=summary)
+            who = acting(versions.door, by, "definition.write")
+            done = versions.submit(file, by=who, change_summary=summary)
         except DocumentInvalid as wrong:
             wrong.facts["file"] = str(file)
             raise
@@ -126,20 +128,26 @@ def show(
 
 def approve(name: Name, version: Version, by: By = None, json: Json = False, store: Store = STORE) -> int:
     """Approve a version that waits for it. It is in force when it is activated."""
-    return _change(store, json, lambda versions: versions.approve(name, version, by=by))
+    return _change(store, json, lambda versions: versions.approve(name, version, by=_approver(versions, by)))
+
+
+def _approver(versions: Releases, by: str | None) -> Who | None:
+    return acting(versions.door, by, "definition.approve")
 
 
 def reject(
     name: Name, version: Version, feedback: Feedback, by: By = None, json: Json = False, store: Store = STORE,
 ) -> int:  # fmt: skip
     """Give a version back to its author, with what must be changed."""
-    return _change(store, json, lambda versions: versions.reject(name, version, by=by, feedback=feedback))
+    return _change(
+        store, json, lambda versions: versions.reject(name, version, by=_approver(versions, by), feedback=feedback)
+    )
 
 
-def activate(name: Name, version: Version, json: Json = False, store: Store = STORE) -> int:
+def activate(name: Name, version: Version, by: By = None, json: Json = False, store: Store = STORE) -> int:
     """Put a version in force: the one before is deprecated, and its trigger goes with it. Runs keep their version; dead
     letters whose document asks for it are replayed with the new one."""
-    row = until_done(_activate(store, name, version))
+    row = until_done(_activate(store, name, version, by))
     if json:
         print_json({**version_row(row), "replayed": row.replayed})
         return DONE
@@ -149,9 +157,10 @@ def activate(name: Name, version: Version, json: Json = False, store: Store = ST
     return DONE
 
 
-async def _activate(store: Path, name: str, version: int) -> ActiveRelease:
+async def _activate(store: Path, name: str, version: int, by: str | None) -> ActiveRelease:
     async with contextlib.AsyncExitStack() as stack:
-        return (await driving_or_attached(stack, store)).releases.activate(name, version)
+        door = await driving_or_attached(stack, store)
+        return door.releases.activate(name, version, by=acting(door, by, "definition.activate"))
 
 
 def deprecate(name: Name, version: Version, json: Json = False, store: Store = STORE) -> int:

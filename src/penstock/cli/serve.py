@@ -16,6 +16,7 @@ from penstock.cli.options import STORE, Profile, Store
 from penstock.cli.output import DONE, say
 from penstock.cli.settings import read_settings
 from penstock.errors import BadInput, ExtraMissing
+from penstock.host.sizes import sizes_of
 from penstock.host.tenants import Shared
 
 PORT = 8080
@@ -84,9 +85,11 @@ def _run(
     known = read_settings(store)
     if folder is not None and not folder.is_dir():
         raise BadInput(what=f"«{folder}»", why="it is not a folder", hint="Name the folder that holds your documents.")
+    sizes = sizes_of(known)
     options = Options(
         dev=dev, hosts=hosts_of(known, host, names), living=living, folder=str(folder) if folder is not None else "",
         origins=_origins(store), secure=known.get("server.secure") is True,
+        body_limit=sizes.body_bytes, document_limit=sizes.document_bytes,
     )  # fmt: skip
     limits = connection_limits(known)
     app = create(door, options)

@@ -12,6 +12,7 @@ from penstock.errors.access import HookTooMany as HookTooMany
 from penstock.errors.access import KeyExpired as KeyExpired
 from penstock.errors.access import KeyInvalid as KeyInvalid
 from penstock.errors.access import KeyMissing as KeyMissing
+from penstock.errors.access import KeyNeeded as KeyNeeded
 from penstock.errors.access import KeyNotFound as KeyNotFound
 from penstock.errors.access import KeyRevoked as KeyRevoked
 from penstock.errors.access import NotAllowed as NotAllowed
@@ -43,6 +44,7 @@ from penstock.errors.expressions import ExprSecretMissing as ExprSecretMissing
 from penstock.errors.expressions import ExprSyntaxError as ExprSyntaxError
 from penstock.errors.expressions import ExprTypeError as ExprTypeError
 from penstock.errors.expressions import ExprUnknownRoot as ExprUnknownRoot
+from penstock.errors.operations import AuditKeyUnreadable as AuditKeyUnreadable
 from penstock.errors.operations import BreakerNotFound as BreakerNotFound
 from penstock.errors.operations import CheckpointKeyMissing as CheckpointKeyMissing
 from penstock.errors.operations import CheckpointNotFound as CheckpointNotFound
@@ -57,6 +59,7 @@ from penstock.errors.operations import SampleNotFound as SampleNotFound
 from penstock.errors.operations import ScheduleNotFound as ScheduleNotFound
 from penstock.errors.operations import StandInAbsent as StandInAbsent
 from penstock.errors.operations import ThingNotFound as ThingNotFound
+from penstock.errors.operations import UserTaken as UserTaken
 from penstock.errors.operations import VersionConflict as VersionConflict
 from penstock.errors.process import ProcessBranch as ProcessBranch
 from penstock.errors.process import ProcessChanged as ProcessChanged

@@ -101,6 +101,12 @@ class NotYours(PenstockError, code="PS-403-GIVE"):
     hint = "Nobody can give rights that go beyond their own; ask an administrator."
 
 
+class KeyNeeded(PenstockError, code="PS-401-KEY-NEEDED"):
+    """«{user}» is only a name here: where four eyes are asked for, the command line needs a key."""
+
+    hint = "Set PENSTOCK_KEY to a key of yours; `penstock keys make NAME --user USER` makes one."
+
+
 class KeyNotFound(PenstockError, code="PS-404-KEY"):
     """There is no key «{id}»."""
 

@@ -23,9 +23,21 @@ class VersionConflict(PenstockError, code="PS-409-VERSION"):
 
 
 class FourEyes(PenstockError, code="PS-403-FOUR-EYES"):
-    """{user} may not approve {what}: somebody else must, who has not asked for it."""
+    """{user} may not approve {what}: {why}."""
 
     hint = "Ask another person who may approve."
+
+
+class AuditKeyUnreadable(PenstockError, code="PS-503-AUDIT-KEY"):
+    """The key of the audit cannot be used: {file}: {why}."""
+
+    hint = "Put the file back from a copy; without it nobody can tell whether the audit was changed."
+
+
+class UserTaken(PenstockError, code="PS-409-USER"):
+    """«{user}» is another spelling of «{known}», who is registered already."""
+
+    hint = "Names are one under every spelling: change the one who is there, or take another name."
 
 
 class PathTaken(PenstockError, code="PS-409-PATH"):

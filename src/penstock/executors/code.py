@@ -34,6 +34,7 @@ RECURSION = 500
 SOURCE_MAX = 64 * 1024
 PRINTED_MAX = 64 * 1024
 _GRACE_S = 0.25
+_NICE = 10
 _FROZEN = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
 _NAME = re.compile(r"[^\W\d]\w*\Z")
 _SETS_RESULT = re.compile(r"(?m)^\s*result\s*(?::[^=\n]+)?[-+*/%|&]?=(?!=)")
@@ -246,6 +247,7 @@ def _limit_process(pid: int | None, seconds: float, memory: int) -> None:
             resource.prlimit(pid, resource.RLIMIT_CPU, (cpu, cpu))
             space = memory + 512 * 1024 * 1024
             resource.prlimit(pid, resource.RLIMIT_AS, (space, space))
+            os.setpriority(os.PRIO_PROCESS, pid, _NICE)  # the engine goes first
             resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
 
 

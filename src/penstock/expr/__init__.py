@@ -15,7 +15,7 @@ from penstock.expr.scope import (
     evaluate_all,
     system_view,
 )
-from penstock.expr.tokenizer import nearest
+from penstock.expr.tokenizer import foreign_constant, nearest
 from penstock.expr.values import equal, kind_of, text_of
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "context_view",
     "equal",
     "evaluate_all",
+    "foreign_constant",
     "kind_of",
     "nearest",
     "system_view",

@@ -27,7 +27,7 @@ from penstock.expr.nodes import (
     Snippet,
 )
 from penstock.expr.root_names import DATA_ROOTS, RESERVED_ROOTS
-from penstock.expr.token_cursor import TokenCursor
+from penstock.expr.token_cursor import TokenCursor, foreign_word
 from penstock.expr.tokenizer import END, NAME, NUMBER, STRING, SourceToken, nearest, tokenize
 
 T = TypeVar("T")
@@ -170,6 +170,8 @@ class _Parser(TokenCursor):
         if token.text == "fn":
             return self.function(token)
         if self.token.kind == "(":
+            if foreign := foreign_word(token.text):
+                self.fail(f"«{token.text}» is not a function ({foreign})", token)
             known = nearest(token.text, FUNCTIONS)
             hint = f"did you mean fn.{known}?" if known else "functions are called as fn.name(…)"
             self.fail(f"«{token.text}» is not a function ({hint})", token)

@@ -15,7 +15,25 @@ _FOREIGN_WORDS = {
     "in": "write fn.contains(array, value)",
     "is": "write == null",
     "if": "write fn.if(condition, then, else)",
+    "then": "write fn.if(condition, then, else)",
+    "else": "write fn.if(condition, then, else)",
+    "mod": "write %",
+    "eq": "write ==",
+    "ne": "write !=",
 }
+#: Operators of other languages whose marks are each known here: two tokens that touch.
+_FOREIGN_OPERATORS = {
+    "**": "write fn.pow(base, exponent) for «**»",
+    "<>": "write != for «<>»",
+    "->": "write => for «->»",
+    "//": "write fn.floor(a / b) for «//»",
+    "++": "write + 1",
+}
+
+
+def foreign_word(word: str) -> str:
+    """What to write instead of an operator that other languages write as a word."""
+    return _FOREIGN_WORDS.get(word.lower(), "")
 
 
 class TokenCursor:
@@ -43,11 +61,15 @@ class TokenCursor:
     def unexpected(self, wanted: str, hint: str = "") -> NoReturn:
         token = self.token
         instead = "the expression ends" if token.kind == END else f"found «{token.text[:40]}»"
-        for word in (token.text, self.tokens[self.at - 1].text):  # `not b`: it is the word before that is foreign
-            if not hint and word in _FOREIGN_WORDS:
-                hint = f" ({_FOREIGN_WORDS[word]})"
+        before = self.tokens[self.at - 1]
+        for word in (token.text, before.text):  # `not b`: it is the word before that is foreign
+            if not hint and word.lower() in _FOREIGN_WORDS:
+                hint = f" ({_FOREIGN_WORDS[word.lower()]})"
+        if not hint and token.start == before.end:
+            operator = _FOREIGN_OPERATORS.get(self.source[before.end - 1 : token.start + 1])
+            hint = f" ({operator})" if operator else ""
         if not hint and token.kind == "=>":
-            hint = " (a lambda can only be an argument of a function that takes one)"
+            hint = " (write >= for «at least»; a lambda can only be an argument of a function that takes one)"
         self.fail(f"Expected {wanted}, but {instead}{hint}")
 
     def fail(self, why: str, place: SourceToken | Node | None = None) -> NoReturn:

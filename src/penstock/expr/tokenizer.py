@@ -41,6 +41,22 @@ _HINTS = {
     "’": "a string stands in straight quotes",
     "#": "there are no comments",
 }
+#: Operators of other languages that begin or go on with a mark that has no meaning here: what is before it, and after.
+_OPERATOR_HINTS = (
+    ("==", "=", "write == to compare, not ==="),
+    ("!=", "=", "write !=, not !=="),
+    ("&&", "&", "write && for «&&&»"),
+    ("||", "|", "write || for «|||»"),
+    ("", "=<", "write <= for «at most»; write == to compare"),
+    ("", "=!", "write != for «not equal»; write == to compare"),
+    (":", "=", "nothing can be assigned; write == to compare"),
+    ("", "??", "write fn.coalesce(value, otherwise)"),
+    ("", "?:", "write fn.coalesce(value, otherwise)"),
+)
+#: Constants of other languages; each may also be somebody's name, so that only one that is unknown is explained.
+_FOREIGN_CONSTANTS = {
+    "none": "null", "nil": "null", "null": "null", "undefined": "null", "true": "true", "false": "false",
+}  # fmt: skip
 _WORDS = {"and": "&&", "or": "||", "not": "not", "True": NAME, "False": NAME, "None": NAME}
 _CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 _LINE_SHOWN = 100
@@ -87,8 +103,19 @@ def _unreadable(source: str, place: int) -> ExprSyntaxError:
     shown = f"«{mark}»" if mark.isprintable() else f"the character U+{ord(mark):04X}"
     if mark.isalpha():
         return broken(source, place, f"{shown} cannot stand in a name (write other letters as x['…'])")
-    hint = _HINTS.get(mark)
+    hint = next((text for before, after, text in _OPERATOR_HINTS if _stands(source, place, before, after)), None)
+    hint = hint or _HINTS.get(mark)
     return broken(source, place, f"{shown} has no meaning here" + (f" ({hint})" if hint else ""))
+
+
+def _stands(source: str, place: int, before: str, after: str) -> bool:
+    return source.startswith(after, place) and source.endswith(before, 0, place)
+
+
+def foreign_constant(name: str) -> str:
+    """What to write instead of None, nil, True and their like; empty for any other name."""
+    constant = _FOREIGN_CONSTANTS.get(name.lower())
+    return f"Write {constant} for «{name}»." if constant and constant != name else ""
 
 
 def broken(source: str, place: int, why: str) -> ExprSyntaxError:

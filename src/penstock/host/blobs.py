@@ -23,8 +23,8 @@ class Blobs:
     """The name of a blob says whose it is: a reference that somebody has written into a document or an answer gives
     nobody another tenant's value."""
 
-    def __init__(self, store: RunStore) -> None:
-        self.store = store
+    def __init__(self, store: RunStore, inline: int = LIMIT) -> None:
+        self.store, self.inline = store, inline
         self.pending: list[tuple[str, int, bytes]] = []
         self.fresh: dict[tuple[str, str], Any] = {}
         self.uncommitted: dict[str, bytes] = {}  # their commit has failed
@@ -36,7 +36,7 @@ class Blobs:
         """The body itself when it is small, else a reference to it. What only looks like one is wrapped in one."""
         kind = type(body)
         if kind in (str, bytes):
-            if len(body) <= LIMIT // 4 or len(body) <= LIMIT and kind is bytes:
+            if len(body) <= self.inline // 4 or len(body) <= self.inline and kind is bytes:
                 return body
         elif kind not in (dict, list):
             return body
@@ -44,7 +44,7 @@ class Blobs:
             packed = _pack(body)
         except (TypeError, OverflowError, ValueError, RecursionError):
             return body  # it cannot be stored: the turn that tries says so, with the name of the node
-        if len(packed) <= LIMIT and not (kind is dict and REF in body):
+        if len(packed) <= self.inline and not (kind is dict and REF in body):
             return body
         digest = _named(tenant, packed)
         self.pending.append((digest, len(packed), packed))

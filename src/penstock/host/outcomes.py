@@ -57,7 +57,7 @@ class Outcomes:
     def _tell(self, loaded: LoadedRun, news: News) -> None:
         """BPMN 2.0.2, 10.5.1: a signal reaches every catch event that is active when it is thrown. Those of the run
         itself have it before the answer to the throw; others have it on their way before what the run does next."""
-        if loaded.run is not None and hears(loaded.run, news):
+        if loaded.run is None or hears(loaded.run, news):  # one whose turn was rolled back is asked when it is there
             payload = self.blobs.shelve(loaded.tenant, news.payload)
             given = C.signal(news.id, news.name, payload, broadcast=True, keep=False)
             self.turns.command(self.turns.runs.setdefault(loaded.no, loaded), given)

@@ -29,6 +29,7 @@ from penstock.host.run_ids import RANDOM_BITS, run_id
 from penstock.host.runtimes import Runtimes
 from penstock.host.schedules import Schedules
 from penstock.host.secrets import places_of
+from penstock.host.sizes import sizes_of
 from penstock.host.start_limits import StartLimits
 from penstock.host.starter import Starter
 from penstock.host.tenants import Installation, Tenants, TenantServices
@@ -77,7 +78,7 @@ class EngineParts:
         self.turns.ready.weight = self.limits.share
         self.start_limits = StartLimits(self.limits, store, self.clock.now, lambda tenant: self.turns.unborn[tenant])
         self.gate = Gate(store, Workers(settings))
-        self.blobs = Blobs(store)
+        self.blobs = Blobs(store, sizes_of(settings).inline_bytes)
         self.outcomes = Outcomes(self.turns, self.blobs, self.gate, self.clock)
         secret_places = places_of(settings, installation.secret_grants(settings))
         self.tenants = Tenants(store, secret_places, self.clock.now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.errors import PenstockError
 
-LIMIT = 4 * 1024 * 1024
+LIMIT = 5 * 1024 * 1024
 
 
 def why_not_found(error: OSError | PenstockError) -> tuple[str, str]:

@@ -87,6 +87,27 @@ class ElementReport:
         self.shared.report.info(rule, message, self.at(path), hint=hint, node=self.id)
 
 
+class PlaceReport:
+    """Reports what is wrong with one text; the same is said once, however many nodes share it."""
+
+    def __init__(self, report: Report, at: str, node: str, reported: set[tuple[str, str]] | None = None) -> None:
+        self.report, self.at, self.node = report, at, node
+        self.reported = set() if reported is None else reported
+
+    def error(self, rule: str, message: str, *, hint: str) -> None:
+        if self._is_new(rule, message):
+            self.report.error(rule, message, self.at, hint=hint, node=self.node)
+
+    def warning(self, rule: str, message: str, *, hint: str) -> None:
+        if self._is_new(rule, message):
+            self.report.warning(rule, message, self.at, hint=hint, node=self.node)
+
+    def _is_new(self, rule: str, message: str) -> bool:
+        new = (rule, self.at + message) not in self.reported
+        self.reported.add((rule, self.at + message))
+        return new
+
+
 def did_you_mean(word: str, known: Collection[str], otherwise: str) -> str:
     """A hint with the most similar known word, or with all of them when they are few; else `otherwise`."""
     if len(known) > _NAMES or len(word) > 100:

@@ -8,7 +8,18 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import astuple
 
-from penstock.store.audit_chain import FIRST, PRUNED_AT_ONCE, AuditRow, by_tenant, linked, mark, old_of, pruned
+from penstock.store.audit_chain import (
+    FIRST,
+    PRUNED_AT_ONCE,
+    SEALED,
+    AuditRow,
+    by_tenant,
+    linked,
+    mark,
+    old_of,
+    pruned,
+)
+from penstock.store.audit_key import AuditKeys
 from penstock.store.sql import Sql, insert_new, marks
 
 #: how long the answer to a request is kept for those who send it again
@@ -29,6 +40,7 @@ class KeyRow(msgspec.Struct, frozen=True):
     expires_at: int | None = None
     revoked_at: int | None = None
     last_used_at: int | None = None
+    approves: int | None = None
 
 
 class RequestRow(msgspec.Struct, frozen=True):
@@ -45,6 +57,9 @@ class RequestRow(msgspec.Struct, frozen=True):
 
 
 class AccessStore(Protocol):
+    audit_keys: AuditKeys
+    """With what the rows of the audit are sealed."""
+
     def add_key(self, row: KeyRow) -> bool:
         """False, and nothing changes, when there is one with this id already."""
         ...
@@ -122,7 +137,7 @@ class AccessStore(Protocol):
         ...
 
 
-_KEY = 'id,tenant,name,"user",hash,roles,scopes,rate,created_at,created_by,expires_at,revoked_at,last_used_at'
+_KEY = 'id,tenant,name,"user",hash,roles,scopes,rate,created_at,created_by,expires_at,revoked_at,last_used_at,approves'
 _AUDIT = "tenant,no,at,actor,action,target,body,prev,hash"
 _REQUEST = "tenant,key,fingerprint,holder,at,status,headers,body"
 #: the number of the last row, when so many are added; the mark is locked until the commit, so appends come one after
@@ -135,7 +150,16 @@ FORGET_SESSIONS = "DELETE FROM ended_session WHERE until<=?"
 FORGET_REQUESTS = f"DELETE FROM request WHERE at<=?-{REQUESTS_KEPT_MS}"
 
 
+#: the last row of each chain that was written before there was a key
+_UNSEALED = (
+    "SELECT a.tenant, a.no, a.hash FROM audit a JOIN (SELECT tenant, max(no) AS no FROM audit"
+    f" WHERE substr(hash,1,{len(SEALED)})<>'{SEALED}' GROUP BY tenant) l ON l.tenant=a.tenant AND l.no=a.no"
+)
+
+
 class SqlAccess(Sql):
+    audit_keys: AuditKeys
+
     def add_key(self, row: KeyRow) -> bool:
         return self._put(insert_new("api_key", _KEY), astuple(row))
 
@@ -236,11 +260,15 @@ class SqlAccess(Sql):
 
     def _append(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
         chained: list[AuditRow] = []
+        key = self.audit_keys.current(self._unsealed)
         for tenant, those in by_tenant(rows):
             (last,) = self._execute(_COUNT, (mark(tenant), len(those))).fetchone()
             sql = "SELECT hash FROM audit WHERE tenant=? AND no=?"
             before = self._execute(sql, (tenant, last - len(those))).fetchone()
-            chained += linked(those, last - len(those), FIRST if before is None else before[0])
+            chained += linked(those, last - len(those), FIRST if before is None else before[0], key)
         insert = f"INSERT INTO audit({_AUDIT}) VALUES({marks(AuditRow.__struct_fields__)})"
         self._many(insert, [astuple(row) for row in chained])
         return chained
+
+    def _unsealed(self) -> dict[str, tuple[int, str]]:
+        return {tenant: (no, hash) for tenant, no, hash in self._execute(_UNSEALED).fetchall()}

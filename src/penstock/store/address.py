@@ -47,6 +47,10 @@ class Server(PosixPath):
     def with_name(self, name: str) -> Path:  # type: ignore[override]
         return HOME / name.replace("/", "_")
 
+    def beside(self, what: str) -> Path:
+        """A file that belongs to it, on this machine."""
+        return self.with_name(f"{self.name}.{what}")
+
     def exists(self, *args: Any, **more: Any) -> bool:
         """Is there a store in it? Raises StoreAway, StoreDenied when nobody can know."""
         return _postgres().there(self)

@@ -1,9 +1,11 @@
-"""The chain of the audit: what the hash of a row is made of, and what stays of old ones. All use the same."""
+"""The chain of the audit: what the seal of a row is made of, and what stays of old ones. All use the same."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -14,6 +16,17 @@ FIRST = "0" * 64
 PRUNED_AT_ONCE = 10_000
 #: who takes the beginning of a chain away when it is old enough, and what that is called; no request has this name
 KEEPER, PRUNED = "retention", "audit.prune"
+
+
+#: how the hash begins of a row that was sealed with a key; older ones have a hash that anybody could make
+SEALED = "k1:"
+
+
+class SealingKey(NamedTuple):
+    """`id` says which key it is, and nothing about it."""
+
+    id: str
+    secret: bytes
 
 
 class AuditRow(msgspec.Struct, frozen=True):
@@ -30,19 +43,27 @@ class AuditRow(msgspec.Struct, frozen=True):
     hash: str = ""
 
 
-def hash_of(prev: str, row: AuditRow) -> str:
-    """Everything of the row, and through `prev` everything before it. The first line break ends the head, for JSON has
-    none of its own, so no other row can be read into the same bytes."""
+def hash_of(prev: str, row: AuditRow, key: SealingKey | None = None) -> str:
+    """Everything of the row, and through `prev` everything before it; with a key, so that nobody else can make it. The
+    first line break ends the head, for JSON has none of its own, so no other row can be read into the same bytes."""
     head = msgspec.json.encode([row.tenant, row.no, row.at, row.actor, row.action, row.target])
-    return hashlib.sha256(b"\n".join((prev.encode(), head, row.body))).hexdigest()
+    text = b"\n".join((prev.encode(), head, row.body))
+    if key is None:
+        return hashlib.sha256(text).hexdigest()
+    return f"{SEALED}{key.id}:{hmac.new(key.secret, text, hashlib.sha256).hexdigest()}"
 
 
-def linked(rows: Iterable[AuditRow], last: int, prev: str) -> list[AuditRow]:
-    """Rows of one tenant with their numbers and hashes, after the row with this number and this hash."""
+def key_id_of(hash: str) -> str | None:
+    """The id of the key that a row was sealed with; None where it was not."""
+    return hash[len(SEALED) :].partition(":")[0] if hash.startswith(SEALED) else None
+
+
+def linked(rows: Iterable[AuditRow], last: int, prev: str, key: SealingKey) -> list[AuditRow]:
+    """Rows of one tenant with their numbers and seals, after the row with this number and this hash."""
     chained: list[AuditRow] = []
     for row in rows:
         row, last = replace(row, no=last + 1, prev=prev), last + 1
-        prev = hash_of(prev, row)
+        prev = hash_of(prev, row, key)
         chained.append(replace(row, hash=prev))
     return chained
 

@@ -156,6 +156,10 @@ class RunStore(Protocol):
         """How many facts a run has. Costs one look-up."""
         ...
 
+    def fact_times(self, run: int, facts: Iterable[int]) -> list[int]:
+        """When these facts happened. Costs one look-up each; no body is read."""
+        ...
+
     def add_net(self, row: NetRow) -> int:
         """The number of the net with this hash, released now or before."""
         ...
@@ -264,6 +268,10 @@ class SqlRuns(Sql):
     def facts_of(self, run: int) -> int:
         number: int = self._one("SELECT seq_to FROM journal WHERE run=? ORDER BY seq_from DESC LIMIT 1", (run,)) or 0
         return number
+
+    def fact_times(self, run: int, facts: Iterable[int]) -> list[int]:
+        sql = "SELECT at FROM journal WHERE run=? AND seq_from<=? ORDER BY seq_from DESC LIMIT 1"
+        return [int(self._one(sql, (run, fact))) for fact in facts]
 
     def net(self, no: int) -> NetRow:
         sql = "SELECT no,hash,name,language,body,source,released_at FROM net WHERE no=?"

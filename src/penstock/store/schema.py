@@ -122,6 +122,8 @@ VIEWS: dict[str, str] = {
 
 #: what releases have since version 4
 RELEASED_LATER = ("kind", "bpmn", "dmn", "diff", "origin")
+#: what keys have since version 5
+KEYS_LATER = ("approves",)
 
 
 def _view(name: str) -> str:
@@ -146,7 +148,7 @@ def _new(*tables: Table) -> tuple[str, ...]:
     return tuple(statement for table in tables for statement in create(table))
 
 
-def _before(table: Table, later: tuple[str, ...]) -> Table:
+def before(table: Table, later: tuple[str, ...]) -> Table:
     """A table as it was, without the columns that it got later and the indexes on them."""
     kept = tuple(column for column in table.columns if column.name not in later)
     indexes = tuple(index for index in table.indexes if not set(index.columns) & set(later))
@@ -165,11 +167,11 @@ def _added(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
 #: version → statements that lead from the version before to it
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     2: (
-        *_new(ARTIFACT, _before(RELEASE, RELEASED_LATER), MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT),
+        *_new(ARTIFACT, before(RELEASE, RELEASED_LATER), MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT),
         _view("workflow_versions"),
         _view("workflow_checkpoints"),
     ),
-    3: (*_new(API_KEY, AUDIT, REQUEST, DRAFT, REMARK), _index(RUN, "run_parent")),
+    3: (*_new(before(API_KEY, KEYS_LATER), AUDIT, REQUEST, DRAFT, REMARK), _index(RUN, "run_parent")),
     4: (
         *(
             _index(RUN, name)
@@ -187,5 +189,6 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         _later(LETTER, "letter_replayed"),
         'DROP INDEX IF EXISTS "event_open"',
         _index(EVENT, "event_open"),
+        *_added(API_KEY, KEYS_LATER),
     ),
 }

@@ -25,6 +25,7 @@ from penstock.errors import (
     StoreNewer,
     StoreNotOurs,
 )
+from penstock.store.audit_key import AuditKeys
 from penstock.store.document_checkpoints import CHECKPOINT
 from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow, with_checksums
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
@@ -78,6 +79,7 @@ class Sqlite(SqliteSql, SqlStore):
 
     def __init__(self, path: str | Path, *, engine: bool = True, grow_mb: int = 0, create: bool = True) -> None:
         self.path = Path(path)
+        self.audit_keys = AuditKeys(self.path.with_name(f"{self.path.name}.audit-key"))
         self.commits = 0
         self.fence = -1
         self._lock: int | None = None

@@ -490,6 +490,7 @@ API_KEY = Table(
         _c("expires_at", "int", "milliseconds since 1970", null=True),
         _c("revoked_at", "int", "milliseconds since 1970", null=True),
         _c("last_used_at", "int", "to the minute, milliseconds since 1970", null=True),
+        _c("approves", "int", "1: its holder may be the second pair of eyes; else who made it says so", null=True),
     ),
     (Index("api_key_tenant", ("tenant", "created_at")),),
     clustered=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import msgspec
@@ -74,6 +74,11 @@ class DoneRow(msgspec.Struct, frozen=True):
     moved_at: int
 
 
+#: status, and the time of opening: from, and before
+ItemWindow = tuple[str, int, int]
+_LAST = 2**62
+
+
 class WorkItemStore(Protocol):
     def items(self, *, open_only: bool = True, run: int | None = None) -> list[tuple[Any, ...]]: ...
 
@@ -84,8 +89,13 @@ class WorkItemStore(Protocol):
         something else than a comment was said. Costs the page, and what is older and not meant."""
         ...
 
-    def open_groups(self, tenant: str, since: int) -> list[ItemGroup]:
-        """The same counted, by hours after `since`. Costs the open items, of which nobody reads what is asked."""
+    def open_groups(self, tenant: str, since: int, window: ItemWindow | None = None) -> list[ItemGroup]:
+        """The same counted, by hours after `since`; of one window if asked for. Costs the open items of all tenants in
+        it, of which nobody reads what is asked."""
+        ...
+
+    def item_windows(self, size: int) -> Iterator[ItemWindow]:
+        """The open items of all tenants in windows of about so many. Each costs as many entries of an index."""
         ...
 
     def work_items(
@@ -160,13 +170,25 @@ class SqlWorkItems(Sql):
         sql = f"{' UNION ALL '.join(each)} ORDER BY 9, 1, 4 LIMIT ?"
         return [ItemRow(*row) for row in self._rows(sql, (*given, limit))]
 
-    def open_groups(self, tenant: str, since: int) -> list[ItemGroup]:
+    def open_groups(self, tenant: str, since: int, window: ItemWindow | None = None) -> list[ItemGroup]:
+        inside = "" if window is None else " AND i.status=? AND i.opened_at>=? AND i.opened_at<?"
         sql = (
             f"SELECT r.net, i.node, i.status, i.candidates, CASE WHEN i.opened_at>=? THEN i.opened_at/{HOUR_MS} ELSE 0"
             f" END, count(*), min(i.opened_at) FROM item i {self.ITS_RUN} WHERE {OPEN_ITEM_SQL} AND"
-            f" {self.PLAIN}r.tenant=? GROUP BY 1, 2, 3, 4, 5"
+            f" {self.PLAIN}r.tenant=?{inside} GROUP BY 1, 2, 3, 4, 5"
         )
-        return [ItemGroup(*row) for row in self._rows(sql, (since, tenant))]
+        return [ItemGroup(*row) for row in self._rows(sql, (since, tenant, *(window or ())))]
+
+    def item_windows(self, size: int) -> Iterator[ItemWindow]:
+        sql = f"SELECT i.opened_at FROM item i WHERE {OPEN_ITEM_SQL} AND i.status=? AND i.opened_at>=? ORDER BY 1"
+        for status in OPEN_ITEM:
+            begin: int | None = 0
+            while begin is not None:
+                end: int | None = self._one(f"{sql} LIMIT 1 OFFSET ?", (status, begin, size))
+                if end is not None and end <= begin:
+                    end = begin + 1  # so many were opened in one moment
+                yield status, begin, _LAST if end is None else end
+                begin = end
 
     def work_items(
         self, tenant: str, statuses: Iterable[str], *, assignee: str | None = None, after: tuple[int, int] = (0, 0),

@@ -7,7 +7,20 @@ from typing import Any
 import pytest
 
 from penstock.kernel import command as C
-from tests.conformance.decision.make import Play, act, data, document, found, node, parallel, rules, undo, value
+from tests.conformance.decision.make import (
+    Play,
+    act,
+    data,
+    document,
+    found,
+    node,
+    parallel,
+    rules,
+    switch,
+    undo,
+    value,
+    wait,
+)
 
 CHAIN = ["a>b", "b>c"]
 
@@ -190,6 +203,14 @@ def test_a_compensation_is_on_no_path() -> None:
     assert rules(nodes, "a>b") == []
     told = rules(nodes, "a>b", ("b>u", {"when": "failed"}))
     assert told == [("warning", "compensation_edge", "/edges/1")]
+    way = switch("s", "1", [(1, "u")])
+    told = rules([act("a"), way, undo("u", "a")], "a>s")
+    assert ("error", "goto_targets_exist", "/nodes/1/cases/0/goto") in told
+    late = wait("w", {"type": "manual"}, timeout={"on_timeout": "alternative_path", "goto": "u"})
+    told = rules([act("a"), late, undo("u", "a")], "a>w")
+    assert ("error", "goto_targets_exist", "/nodes/1/timeout") in told
+    told = rules([act("a"), parallel("p", {"x": ["u"]}), undo("u", "a")], "a>p")
+    assert ("error", "branch_members_exist", "/nodes/1/branches") in told
     m = Play(nodes, "a>b", ("b>u", {"when": "failed"}))
     m.ok("a"), m.bad("b")
     assert m.asks() == ["u"] and m.status == "COMPENSATING"

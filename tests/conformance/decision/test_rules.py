@@ -50,7 +50,7 @@ SEMANTIC = set(
     unresolved_reference n_of_range unique_branch_ids switch_setting filter_scale schedule_policy schedule_input
     webhook_path webhook_method webhook_rate literal_variable judgment_settings switch_edge_mismatch
     ambiguous_default_output missing_dependency timeout_inconsistent wait_is_durable idle_setting compensation_edge
-    outside_not_here output_unresolved filter_operator wait_output_from
+    outside_not_here output_unresolved filter_operator wait_output_from unknown_member unknown_value
     """.split()
 )
 
@@ -126,6 +126,20 @@ BROKEN: list[tuple[str, dict[str, Any], str, str, str]] = [
     ("reserved_name", doc([A], context={"variables": {"input": 1}}), "/context/variables/input", "error", "another"),
     ("expression_syntax", doc([act("a", message="${1 +}")]), "/nodes/0/message", "error", ""),
     ("unknown_function", doc([act("a", condition="fn.nothing(1)")]), "/nodes/0/condition", "error", ""),
+    (
+        "unknown_member",
+        doc([judge("j"), act("a", message="${judgment_result.decison}")], "j>a"),
+        "/nodes/1/message",
+        "error",
+        "Did you mean «decision»?",
+    ),
+    (
+        "unknown_value",
+        doc([judge("j"), switch("s", "${judgment_result.decision}", [("criticl", "a")]), A], "j>s"),
+        "/nodes/1/cases/0/value",
+        "error",
+        "Did you mean «critical»?",
+    ),
     ("unresolved_reference", doc([act("a", message="${judgement_result.x}")]), "/nodes/0/message", "error", ""),
     (
         "sql_interpolation",
@@ -167,7 +181,7 @@ BROKEN: list[tuple[str, dict[str, Any], str, str, str]] = [
     ),
     (
         "ambiguous_default_output",
-        doc([judge("j"), judge("k"), act("a", message="${judgment_result.x}")], "j>k k>a"),
+        doc([judge("j"), judge("k"), act("a", message="${judgment_result.decision}")], "j>k k>a"),
         "/nodes/2/message",
         "warning",
         "output.variable",
@@ -471,7 +485,7 @@ ALIASES = [
 def test_aliases(made: Any, alias: str) -> None:
     """C-10: the derived name is known; with an explicit one it is not; another id gives none."""
     more = [act("m")] if made["type"] == "PARALLEL" else []
-    reader = act("r", message=f"${{{alias}.x}}")
+    reader = act("r", message=f"${{{alias}}}")
     assert found(doc([made, reader, *more], f"{made['id']}>r")) == []
     named = {**made, "output": {"variable": "mine"}}
     assert [f.rule for f in found(doc([named, reader, *more], f"{made['id']}>r"))] == ["unresolved_reference"]

@@ -144,6 +144,11 @@ WRITTEN: dict[str, bytes] = {
     "secret": row({"label": "H", "type": "api_job", "url": "https://x", "headers": {"token": "abc"}}),
     "reserved key": row(text("A", variables={"$expr": "1"})),
     "code": row({"label": "A", "type": "code_job"}),
+    "code that is no Python": row({"label": "A", "type": "code_job", "code": "if x"}),
+    "code that reads what nothing gives": row({"label": "A", "type": "code_job", "code": "nothing"}),
+    "code that needs a window": row({"label": "A", "type": "code_job", "code": "input()"}),
+    "code that imports": row({"label": "A", "type": "code_job", "code": "import numpy"}),
+    "code without its function": row({"label": "A", "type": "code_job", "code": "1", "function_name": "f"}),
     "template": row({"label": "A", "type": "template_job"}, text("B", template="{% if x %}")),
     "files": row(job("A", prompt_file="gone.txt"), job("B", prompt_file="big.txt"), job("C", prompt_file="latin.txt")),
     "write to many": row({"label": "A", "type": "db", "operation": "write", "file": ["a", "b"]}),
@@ -245,8 +250,10 @@ def test_every_rule_has_a_broken_document() -> None:
 
 #: Said where documents call each other, of a process or of a language without words of its own for it.
 OF_OTHERS = ("recursive_process", "recursive_document")
+#: Said of a script whose variables nobody lists.
+OF_PROCESSES = ("The script reads «…» (…), which nothing else here names.",)
 #: Only a diagram that takes minutes to look through is told this.
-HUGE = ("The diagram is too large to find what leads to each of its detect_max_iterations.",)
+HUGE = ("The diagram is too large to find what leads to each of its detect_max_iterations.", *OF_PROCESSES)
 
 
 def told_hints(findings: list[Finding]) -> None:

@@ -164,7 +164,7 @@ def test_a_mistake_in_native_json_is_shown_where_it_stands() -> None:
 
 ALIASES = [
     ("code_job", {"code_type": "python", "code": "result = 1"}, {"language": "python", "code": "result = 1"}),
-    ("code_job", {"code": "result = 1", "functionName": "f"}, {"code": "result = 1", "function_name": "f"}),
+    ("code_job", {"code": "def f(): pass", "functionName": "f"}, {"code": "def f(): pass", "function_name": "f"}),
     ("db", {"source_details": "a.txt"}, {"file": "a.txt"}),
     ("endpoint", {"save_to_file": True, "file_name": "a.txt"}, {"save_to_file": True, "file_path": "a.txt"}),
     ("template_job", {"template": "x", "strict_mode": True}, {"template": "x", "strict": True}),

@@ -205,6 +205,7 @@ def test_user_response() -> None:
     """D-X.18: a work item with its question; in time the default, or RESPONSE_TIMEOUT."""
     one = lowered({"type": "user_response", "prompt": "Name?", "timeout": 60})
     assert (one.kind, one.work.prompt, one.group) == ("work", "Name?", "")
+    assert one.timeout_ms is None and one.retry.max == 0  # its time is the trigger's, and a person is asked once
     (trigger,) = one.triggers
     assert (trigger.kind, trigger.after_ms, trigger.action, trigger.code) == (
         "timer",

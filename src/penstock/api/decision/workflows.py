@@ -15,6 +15,7 @@ from penstock.api.document_checks import check_document
 from penstock.api.problems import finding_body
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
+from penstock.app.access.holders import held_by_users
 from penstock.app.releases.releases import canonical, document_of
 from penstock.app.releases.triggers import trigger_findings
 from penstock.app.releases.version_row import version_row
@@ -67,7 +68,7 @@ def _workflow(rows: list[ReleaseRow]) -> dict[str, Any]:
     responses={200: {"model": shape.WorkflowSubmitted, "description": "The same version has been submitted before"}},
 )  # fmt: skip
 async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("definition.write")) -> Response:
-    done = door.releases.submit(asked.dsl, by=who.user, change_summary=asked.change_summary)
+    done = door.releases.submit(asked.dsl, by=who, change_summary=asked.change_summary)
     row = done.release
     body = {**version_row(row), "warnings": _findings(done.findings, errors=False)}
     where = f"/api/v1/workflows/{row.name}/versions/{row.version}"
@@ -75,8 +76,8 @@ async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("defi
 
 
 @router.post("/validate", response_model=shape.ValidateOut, summary="What is wrong with a workflow")
-async def validate(asked: shape.ValidateAsked, _: Caller = may("definition.read")) -> Response:
-    language, findings = await check_document(canonical(asked.dsl))
+async def validate(asked: shape.ValidateAsked, door: Door, _: Caller = may("definition.read")) -> Response:
+    language, findings = await check_document(canonical(asked.dsl), held_by_users(door))
     if language is not None:
         findings += trigger_findings("decision", asked.dsl)
     errors, warnings = _findings(findings, errors=True), _findings(findings, errors=False)
@@ -101,7 +102,7 @@ async def version(id: Id, version: Number, door: Door, _: Caller = may("definiti
 @router.post("/{id}/versions/{version}/approve", response_model=shape.WorkflowVersion, summary="Approve it")
 async def approve(id: Id, version: Number, door: Door, who: Caller = may("definition.approve")) -> Response:
     _workflow_version(door, id, version)
-    return reply(shape.WorkflowVersion, version_row(door.releases.approve(id, version, by=who.user)))
+    return reply(shape.WorkflowVersion, version_row(door.releases.approve(id, version, by=who)))
 
 
 @router.post("/{id}/versions/{version}/reject", response_model=shape.WorkflowVersion, summary="Send it back")
@@ -115,9 +116,9 @@ async def reject(
 
 
 @router.post("/{id}/versions/{version}/activate", response_model=shape.WorkflowActivated, summary="Put it in force")
-async def activate(id: Id, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
+async def activate(id: Id, version: Number, door: Door, who: Caller = may("definition.activate")) -> Response:
     _workflow_version(door, id, version)
-    done = door.releases.activate(id, version)
+    done = door.releases.activate(id, version, by=who)
     return reply(shape.WorkflowActivated, {**version_row(done), "replayed": done.replayed})
 
 

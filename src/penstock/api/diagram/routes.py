@@ -35,7 +35,7 @@ async def keep_diagram(
     asked: shape.DiagramAsked, door: Door, request: Request, who: Caller = may("definition.write")
 ) -> Response:
     try:
-        done = diagrams.submit(door, _source(asked.document), by=who.user)
+        done = diagrams.submit(door, _source(asked.document), by=who)
     except (DocumentInvalid, DocumentUnreadable, LanguageUnknown) as wrong:
         findings = wrong.findings if isinstance(wrong, DocumentInvalid) else None
         return problem(request, 400, wrong.code, wrong.message, hint=wrong.hint, where=wrong.where, findings=findings)

@@ -36,11 +36,13 @@ class DefinitionAsked(BaseModel):
 
     document: Text | None = None
     unsound: bool = False
+    pending: bool = Field(False, description="It waits for an approval, although nobody asks for one.")
 
 
 class BpmnAsked(RequestBody):
     bpmn_xml: Text = Field(examples=[_BPMN])
     unsound: bool = False
+    pending: bool = Field(False, description="It waits for an approval, although nobody asks for one.")
 
 
 class ExtractAsked(RequestBody):
@@ -78,10 +80,11 @@ class DiscoveredAsked(RequestBody):
 
 
 class ModelApproveAsked(RequestBody):
-    """`into`: it becomes the next version of this definition besides."""
+    """`into`: it becomes the next version of this definition besides. `version`: the one that was looked at."""
 
     comment: Comment | None = None
     into: Name | None = None
+    version: int | None = Field(None, ge=1, le=2_000_000_000)
 
 
 class ModelRejectAsked(RequestBody):

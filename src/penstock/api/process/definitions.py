@@ -71,7 +71,9 @@ def _given(asked: shape.DefinitionAsked) -> dict[str, Any] | str:
     summary="Save a process: a new one, or the next version",
 )  # fmt: skip
 async def define(asked: shape.DefinitionAsked, door: Door, who: Caller = may("definition.write")) -> Response:
-    return _saved(await Processes(door).define(_given(asked), by=who.user, unsound=asked.unsound))
+    """`pending`: it waits for an approval in any case; where four eyes are asked for it always does."""
+    done = await Processes(door).define(_given(asked), by=who.user, unsound=asked.unsound, pending=asked.pending)
+    return _saved(done)
 
 
 @router.post(
@@ -79,7 +81,8 @@ async def define(asked: shape.DefinitionAsked, door: Door, who: Caller = may("de
     summary="Save a process from BPMN XML",
 )  # fmt: skip
 async def import_bpmn(asked: shape.BpmnAsked, door: Door, who: Caller = may("definition.write")) -> Response:
-    return _saved(await Processes(door).define(asked.bpmn_xml, by=who.user, unsound=asked.unsound))
+    done = await Processes(door).define(asked.bpmn_xml, by=who.user, unsound=asked.unsound, pending=asked.pending)
+    return _saved(done)
 
 
 @router.post(
@@ -156,7 +159,10 @@ async def definition(id: Id, door: Door, version: paging.Nth = None, _: Caller =
     "/definitions/{id}", response_model=shape.DefinitionSaved, summary="The next version, with what differs (P-X.8)"
 )  # fmt: skip
 async def update(id: Id, asked: shape.DefinitionAsked, door: Door, who: Caller = may("definition.write")) -> Response:
-    return _saved(await Processes(door).update(id, _given(asked), by=who.user, unsound=asked.unsound), status=200)
+    done = await Processes(door).update(
+        id, _given(asked), by=who.user, unsound=asked.unsound, pending=asked.pending
+    )  # fmt: skip
+    return _saved(done, status=200)
 
 
 @router.get("/definitions/{id}/versions", response_model=shape.DefinitionVersionPage, summary="The newest first")
@@ -188,8 +194,9 @@ async def bpmn(id: Id, door: Door, version: paging.Nth = None, _: Caller = may("
 async def approve(
     id: Id, door: Door, asked: shape.ModelApproveAsked | None = None, who: Caller = may("process.model.approve")
 ) -> Response:
-    into = asked.into if asked is not None else None
-    return _saved(await Processes(door).approve(id, by=who.user, into=into), status=200)
+    """`version`: the one that was looked at; where another waits by now it is refused."""
+    into, version = (asked.into, asked.version) if asked is not None else (None, None)
+    return _saved(await Processes(door).approve(id, by=who, into=into, version=version), status=200)
 
 
 @router.post("/definitions/{id}:reject", response_model=shape.DefinitionSaved, summary="Keep it from being begun")

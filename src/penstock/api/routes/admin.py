@@ -15,7 +15,9 @@ from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, Server, ServerState, may
 from penstock.api.shapes import admin as shape
 from penstock.api.time_fields import moment
+from penstock.app.access.audit import ChainHead
 from penstock.app.access.keys import ApiKey, ApiKeys
+from penstock.app.access.names import same_user
 from penstock.app.access.roles import ADMIN, config_of, each_user, in_our_words, permissions_of, person
 from penstock.app.inbox.drafts import Draft, Drafts
 from penstock.errors import BadInput, ChangedMeanwhile, DraftNotFound, NotAllowed, NotYours, TenantExists
@@ -38,12 +40,17 @@ async def keys(
 
 @router.post("/keys", response_model=shape.KeyMade, status_code=201, tags=["keys"], summary="Make a key")
 async def create_key(asked: shape.KeyAsked, door: Door, who: Caller = may("key.write")) -> Response:
+    """A key for another user takes «key.mint» besides, and does not make its holder the second pair of eyes."""
     user = asked.user or who.user
+    own = same_user(user, who.user)
     scopes = None if asked.scopes is None else in_our_words(asked.scopes)
     no_more_than(who, person(door, user, roles=asked.roles, scopes=scopes).permissions)
+    if not own and "key.mint" not in who.permissions:
+        raise NotAllowed(user=who.user, permission="key.mint")
     key, token = ApiKeys(door).create(
         asked.name, user=user, by=who.user, roles=asked.roles, scopes=asked.scopes, rate=asked.rate,
         expires_at=moment(asked.expires_at, "expires_at") if asked.expires_at is not None else None,
+        approves=own and who.approves,
     )  # fmt: skip
     return reply(shape.KeyMade, {**_key(key), "token": token}, status=201)
 
@@ -99,7 +106,7 @@ async def create_tenant(asked: shape.TenantAsked, server: Server, who: Caller = 
     server.audit.record(asked.id, f"{who.tenant}/{who.user}", "POST /tenants", f"tenants/{asked.id}")
     door.registry.put("config", "tenant", {"name": asked.name or asked.id})
     door.registry.put("user", asked.admin, {"name": asked.admin, "roles": [ADMIN]})
-    _, token = ApiKeys(door).create("the first key", user=asked.admin, by=who.user)
+    _, token = ApiKeys(door).create("the first key", user=asked.admin, by=who.user, approves=True)
     return reply(shape.TenantMade, {**_tenant(server, asked.id), "token": token}, status=201)
 
 
@@ -119,9 +126,21 @@ async def audit(
     return reply(shape.EntryPage, {"items": entries[:limit], "next": following})
 
 
+@router.get("/audit/head", response_model=shape.HeadOut, tags=["audit"], summary="Where its chain ends, to be noted")
+async def audit_head(door: Door, server: Server, _: Caller = may("audit.read")) -> Response:
+    return reply(shape.HeadOut, server.audit.head(door.tenant))
+
+
 @router.get("/audit/verify", response_model=shape.VerifiedOut, tags=["audit"], summary="Does its chain hold?")
-async def verify(door: Door, server: Server, _: Caller = may("audit.read")) -> Response:
-    breaks = server.audit.verify(door.tenant)
+async def verify(
+    door: Door, server: Server, no: Annotated[int | None, Query(ge=1, le=paging.LARGEST)] = None,
+    hash: Annotated[str | None, Query(max_length=100)] = None, _: Caller = may("audit.read"),
+) -> Response:  # fmt: skip
+    """`no` and `hash`: a head that was noted before, which must be in the chain still."""
+    if (no is None) != (hash is None):
+        raise BadInput(what="the head", why="«no» and «hash» are given together", hint="`GET /audit/head` has both.")
+    noted = None if no is None or hash is None else ChainHead(door.tenant, no, hash)
+    breaks = server.audit.verify(door.tenant, noted)
     body = {"ok": not breaks, "entries": door.store.audit_last(door.tenant), "breaks": breaks}
     return reply(shape.VerifiedOut, body)
 

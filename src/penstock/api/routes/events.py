@@ -18,9 +18,9 @@ router = APIRouter(prefix="/events", tags=["events"], route_class=AuditedRoute)
 
 
 @router.post("", response_model=shape.EventOut, status_code=202, summary="Send one; it resumes and starts runs")
-async def send(asked: shape.EventAsked, door: Door, run_key: RunKey, _: Caller = may("events.send")) -> Response:
+async def send(asked: shape.EventAsked, door: Door, run_key: RunKey, who: Caller = may("events.send")) -> Response:
     id = run_key if asked.id is None else asked.id
-    return reply(shape.EventOut, await door.send_event(asked.source, asked.payload, id=id), status=202)
+    return reply(shape.EventOut, await door.send_event(asked.source, asked.payload, id=id, by=who), status=202)
 
 
 @router.get("", response_model=shape.EventPage, summary="Those that came, the oldest first")

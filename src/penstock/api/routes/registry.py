@@ -14,11 +14,15 @@ from penstock.api.audited import AuditedRoute
 from penstock.api.problems import finding_body
 from penstock.api.replies import reply
 from penstock.api.routes.admin import given_by, no_more_than
+from penstock.api.routes.proposals import proposed_reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import operations as shape
+from penstock.api.shapes.proposals import ProposalOut
 from penstock.api.unmasking import unmasked
 from penstock.app.access.keys import ApiKeys
 from penstock.app.access.roles import ROLES, roles_of
+from penstock.app.registry.proposals import Proposals
+from penstock.app.registry.registry import GOVERNED
 from penstock.app.registry.registry import shown as shown_thing
 from penstock.errors import ChangedMeanwhile, ThingNotFound
 from penstock.store.artifacts import ArtifactRow
@@ -80,6 +84,10 @@ def _held(door: Door, type: str, id: str) -> frozenset[str]:
 def _router(path: str, type: str) -> APIRouter:
     router = APIRouter(prefix=f"/{path}", tags=["registry"], route_class=AuditedRoute)
     read, write = "registry.read", WRITES.get(path, "registry.write")
+    waits: dict[int | str, dict[str, Any]] = {
+        202: {"model": ProposalOut, "description": "Four eyes are asked for: it waits for another person"}
+    }
+    waiting = waits if type in GOVERNED else {}
 
     @router.get("", response_model=shape.ThingPage, summary=f"Every {type}", name=f"each_{type}")
     async def each(
@@ -93,7 +101,10 @@ def _router(path: str, type: str) -> APIRouter:
         row = find_artifact(door, type, id)
         return reply(shape.ThingOut, artifact_body(row), headers={"ETag": etag_of(row)})
 
-    @router.put("/{id}", response_model=shape.ThingOut, summary=f"Register a {type}, or replace it", name=f"put_{type}")
+    @router.put(
+        "/{id}", response_model=shape.ThingOut, summary=f"Register a {type}, or replace it", name=f"put_{type}",
+        responses=waiting,
+    )  # fmt: skip
     async def put(
         id: str,
         request: Request,
@@ -107,11 +118,15 @@ def _router(path: str, type: str) -> APIRouter:
         there = door.registry.get(type, id)
         if there is not None:
             body = unmasked(f"{type} «{id}»", body, msgspec.msgpack.decode(there.body))
+        if door.registry.by_two(type):
+            return proposed_reply(Proposals(door, type).put(id, body, who.user))
         findings = door.registry.put(type, id, body)
         row = find_artifact(door, type, id)
         return reply(shape.ThingOut, artifact_body(row, findings), headers={"ETag": etag_of(row)})
 
-    @router.delete("/{id}", status_code=204, summary=f"Take a {type} away", name=f"drop_{type}")
+    @router.delete(
+        "/{id}", status_code=204, summary=f"Take a {type} away", name=f"drop_{type}", responses=waiting
+    )  # fmt: skip
     async def drop(id: str, request: Request, door: Door, who: Caller = may(write)) -> Response:
         if door.registry.get(type, id) is None:
             raise ThingNotFound(type=type, id=id)
@@ -120,6 +135,8 @@ def _router(path: str, type: str) -> APIRouter:
         unchanged(request, door, type, id)
         if type == "user":
             ApiKeys(door).revoke_of(id)  # first: whoever is gone must not come in with one that was left
+        if door.registry.by_two(type):
+            return proposed_reply(Proposals(door, type).put(id, None, who.user))
         door.registry.remove(type, id)
         return Response(status_code=204)
 

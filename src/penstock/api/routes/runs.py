@@ -24,7 +24,7 @@ from penstock.app.drawing.run_graph import deltas, graph
 from penstock.app.releases import start_release
 from penstock.app.runs.detail import firing_page
 from penstock.app.runs.search import SORTS, Filters, count_runs, find_runs
-from penstock.app.runs.timeline.fact_pages import fact_page
+from penstock.app.runs.timeline.fact_pages import fact_page, fact_times
 from penstock.errors import BadInput
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=AuditedRoute)
@@ -118,6 +118,14 @@ async def facts(
 ) -> Response:  # fmt: skip
     page, following, of = fact_page(door, run, after, limit)
     return reply(shape.FactPage, {"items": page, "next": following, "of": of})
+
+
+@router.get("/{run}/moments", response_model=shape.MomentPage, summary="When facts happened, from first to last")
+async def moments(
+    run: str, door: Door, limit: Annotated[int, Query(ge=2, le=500)] = 400, _: Caller = may("run.read")
+) -> Response:
+    times, of = fact_times(door, run, limit)
+    return reply(shape.MomentPage, {"items": times, "of": of})
 
 
 @router.get("/{run}/firings", response_model=shape.FiringPage, summary="What its nodes did, the newest first")

@@ -9,7 +9,7 @@ from pydantic import Field
 from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.paging import LARGEST
 from penstock.api.time_fields import Moment
-from penstock.app.access.audit import AuditEntry
+from penstock.app.access.audit import AuditEntry, ChainHead
 from penstock.app.access.keys import ApiKey
 from penstock.app.inbox.drafts import Draft
 from penstock.app.runs.commands.bulk import BulkOutcome, Refusal
@@ -73,6 +73,10 @@ class EntryPage(ResponseBody):
 class BreakOut(ResponseBody):
     no: int
     why: str
+
+
+class HeadOut(ResponseBody, of=ChainHead):
+    """Kept elsewhere, it shows later whether the end of the chain was cut off or made anew."""
 
 
 class VerifiedOut(ResponseBody):

@@ -12,7 +12,7 @@ from penstock.api.time_fields import Moment
 from penstock.app.drawing import net_graph, run_graph, run_overlay
 from penstock.app.runs import attempts, detail, summary
 from penstock.app.runs.commands import moves
-from penstock.app.runs.timeline import trace
+from penstock.app.runs.timeline import fact_pages, trace
 from penstock.app.runs.waiting import wait_context
 from penstock.kernel.fact_lines import FactLine
 
@@ -106,6 +106,15 @@ class FactOut(ResponseBody, of=FactLine, first=("seq", "at"), defaults=True):
 class FactPage(ResponseBody):
     items: list[FactOut]
     next: int | None
+    of: int
+
+
+class MomentOut(ResponseBody, of=fact_pages.FactTime):
+    pass
+
+
+class MomentPage(ResponseBody):
+    items: list[MomentOut]
     of: int
 
 

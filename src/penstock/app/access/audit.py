@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +12,7 @@ import msgspec
 
 from penstock.executors.parts.secrets import MASK
 from penstock.host.clock import Clock, SystemClock
-from penstock.store.audit_chain import FIRST, PRUNED, AuditRow, anchor_of, hash_of
+from penstock.store.audit_chain import FIRST, PRUNED, AuditRow, anchor_of, hash_of, key_id_of
 from penstock.store.contract import Store
 
 #: C-29, and what else is nobody's business
@@ -51,6 +52,15 @@ class ChainBreak(msgspec.Struct, frozen=True):
     tenant: str
     no: int
     why: str
+
+
+class ChainHead(msgspec.Struct, frozen=True):
+    """The end of a chain. Noted elsewhere, it shows later whether the end was cut off or made anew."""
+
+    tenant: str
+    no: int
+    hash: str
+    at: int | None = None
 
 
 class AuditLog:
@@ -102,26 +112,39 @@ class AuditLog:
     def tenants(self) -> list[str]:
         return self.store.audit_tenants()
 
-    def head(self, tenant: str) -> str:
-        """The hash of the last row: noted elsewhere, it shows whether the end of the chain was made anew."""
+    def head(self, tenant: str) -> ChainHead:
         last = self.store.audit(tenant, limit=1)
-        return last[0].hash if last else FIRST
+        return ChainHead(tenant, last[0].no, last[0].hash, last[0].at) if last else ChainHead(tenant, 0, FIRST)
 
-    def verify(self, tenant: str) -> list[ChainBreak]:
-        """Every break in the chain; none when no row was changed, removed or inserted. A beginning
-        that was pruned when it was old enough is no break: its last hash is in the chain."""
-        breaks, (last, prev) = list[ChainBreak](), self._begins(tenant)
+    def verify(self, tenant: str, noted: ChainHead | None = None) -> list[ChainBreak]:
+        """Every break in the chain; none when no row was changed, removed or inserted. A beginning that was pruned when
+        it was old enough is no break: its last hash is in the chain. `noted`: a head that was exported before, which
+        must be in the chain still. Raises AuditKeyUnreadable."""
+        breaks, (last, prev), missing = list[ChainBreak](), self._begins(tenant), ""
         while rows := self.store.audit_chain(tenant, after=last):
             for row in rows:
-                why = _wrong(row, prev, last + 1)
-                if why:
+                why = _misplaced(row, prev, last + 1) or self._unsealed(row)
+                key = _missing_key(why)
+                if why and not (key and key == missing):  # a key that is not there is said once
                     breaks.append(ChainBreak(tenant, row.no if row.no == last + 1 else last + 1, why))
+                missing = key
                 prev, last = row.hash, row.no
         given = self.store.audit_last(tenant)
         if given != last:
             why = f"rows up to {given} were written, and the last one is {last}"
             breaks.append(ChainBreak(tenant, min(last, given) + 1, why))
-        return breaks
+        return breaks if noted is None else [*breaks, *self._since(noted)]
+
+    def _since(self, noted: ChainHead) -> list[ChainBreak]:
+        """Whether a head that was noted is still in the chain; of one that was pruned meanwhile nobody knows."""
+        begins = self._begins(noted.tenant)
+        if noted.no <= begins[0]:
+            fits = noted.no < begins[0] or noted.hash == begins[1]
+        else:
+            rows = self.store.audit_chain(noted.tenant, after=noted.no - 1, limit=1)
+            fits = bool(rows) and (rows[0].no, rows[0].hash) == (noted.no, noted.hash)
+        why = "it is not the row that was the head when that was noted"
+        return [] if fits else [ChainBreak(noted.tenant, noted.no, why)]
 
     def _begins(self, tenant: str) -> tuple[int, str]:
         """Number and hash of the row before the first. Where old rows were pruned, the chain itself says which; what is
@@ -133,13 +156,35 @@ class AuditLog:
         anchor = anchor_of(pruned[0]) if pruned else None
         return anchor if anchor == (first[0].no - 1, first[0].prev) else (0, FIRST)
 
+    def _unsealed(self, row: AuditRow) -> str:
+        """Why a row is not what was written; empty where its seal holds."""
+        keys, id = self.store.audit_keys, key_id_of(row.hash)
+        end = keys.unsealed(row.tenant)
+        if id is None:
+            if end is not None and row.no > end[0]:
+                return "it has no seal of the audit key, as every row of its time has"
+            if end is not None and row.no == end[0] and row.hash != end[1]:
+                return "it is not the row that was there when the audit got its key"
+            return "" if row.hash == hash_of(row.prev, row) else CHANGED
+        key = keys.find(id)
+        if key is None:
+            return f"{_NO_KEY} «{id}», which is not in {keys.path}: put that file back from a copy"
+        return "" if hmac.compare_digest(row.hash, hash_of(row.prev, row, key)) else CHANGED
 
-def _wrong(row: AuditRow, prev: str, expected: int) -> str:
+
+#: what is said of a row that somebody has changed
+CHANGED = "it is not what was written"
+_NO_KEY = "it was sealed with the key"
+
+
+def _missing_key(why: str) -> str:
+    return why if why.startswith(_NO_KEY) else ""
+
+
+def _misplaced(row: AuditRow, prev: str, expected: int) -> str:
     if row.no != expected:
         return f"rows {expected} to {row.no - 1} are missing"
-    if row.prev != prev:
-        return "it does not follow the row before"
-    return "" if row.hash == hash_of(row.prev, row) else "it is not what was written"
+    return "" if row.prev == prev else "it does not follow the row before"
 
 
 def masked(value: Any, *, of_secret: bool = False) -> Any:

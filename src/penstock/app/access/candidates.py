@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from penstock.app.access.names import same_user
+
 
 class Actor(Protocol):
     """Somebody who is known to have these roles and groups, be it from the registry, a key or a token."""
@@ -31,7 +33,8 @@ def is_target(target: str, user: str, body: Mapping[str, Any]) -> bool:
     if not colon:
         kind, name = "user" if "@" in target else "role", target
     if kind == "user":
-        return name in (user, body.get("email"))
+        email = body.get("email")
+        return same_user(name, user) or isinstance(email, str) and same_user(name, email)
     held = body.get({"role": "roles", "group": "groups"}.get(kind, ""))
     return isinstance(held, list | tuple) and name in held
 

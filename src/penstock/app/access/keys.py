@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from penstock.app.access.names import same_user
 from penstock.app.access.roles import ADMIN, in_our_words
 from penstock.errors import BadInput, KeyExpired, KeyInvalid, KeyNotFound, KeyRevoked, StoreError, TooMany
 from penstock.host.clock import Clock, SystemClock
@@ -34,7 +35,8 @@ _pack = msgspec.msgpack.Encoder().encode
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a key. `roles` it has besides those of its user; `scopes` are all that it may use, None: all
-    that its roles allow; `rate` is in requests per minute."""
+    that its roles allow; `rate` is in requests per minute. Only one that `approves` makes its holder the second pair of
+    eyes: made by its user, who came with one that does, or vouched for by the operator of this machine."""
 
     id: str
     tenant: str
@@ -48,6 +50,7 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: int | None
     revoked_at: int | None
     last_used_at: int | None
+    approves: bool
 
 
 class ApiKeys:
@@ -59,9 +62,10 @@ class ApiKeys:
 
     def create(
         self, name: str, *, user: str, by: str, roles: Iterable[str] = (), scopes: Iterable[str] | None = None,
-        expires_at: int | None = None, rate: int | None = None,
+        expires_at: int | None = None, rate: int | None = None, approves: bool | None = None,
     ) -> tuple[ApiKey, str]:  # fmt: skip
-        """A new key, and its token, which cannot be shown again."""
+        """A new key, and its token, which cannot be shown again. `approves`: see `ApiKey`; unless it is said, a key
+        that somebody made for themselves does."""
         now = self.clock.now()
         allowed = None if scopes is None else _scopes(scopes)
         if not name.strip() or not user.strip() or max(len(name), len(user)) > _NAME:
@@ -74,6 +78,7 @@ class ApiKeys:
         row = KeyRow(
             id, self.door.tenant, name, user, _hash(secret), _pack(list(roles)),
             None if allowed is None else _pack(sorted(allowed)), rate, now, by, expires_at,
+            approves=int(same_user(user, by) if approves is None else approves),
         )  # fmt: skip
         added = self.door.store.add_key(row)
         assert added, "64 random bits do not come twice"
@@ -94,7 +99,7 @@ class ApiKeys:
 
     def revoke_of(self, user: str) -> list[ApiKey]:
         """Revoke every valid key of a user who is removed; the keys that were revoked."""
-        return [self.revoke(key.id) for key in self.each() if key.user == user and key.revoked_at is None]
+        return [self.revoke(key.id) for key in self.each() if same_user(key.user, user) and key.revoked_at is None]
 
     def verified(self, token: str) -> ApiKey:
         """The key of a token. Raises KeyInvalid, KeyExpired, KeyRevoked, TooMany."""
@@ -173,7 +178,9 @@ def first_key(door: Queries, store: Path, clock: Clock | None = None) -> Path | 
     id, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     _write(path, f"ps_{id}_{secret}\n")
     door.store.add_key(
-        KeyRow(id, door.tenant, "the first key", ADMIN, _hash(secret), _pack([ADMIN]), None, None, now, ADMIN)
+        KeyRow(
+            id, door.tenant, "the first key", ADMIN, _hash(secret), _pack([ADMIN]), None, None, now, ADMIN, approves=1
+        )
     )
     return path
 
@@ -208,4 +215,5 @@ def _key(row: KeyRow) -> ApiKey:
         id=row.id, tenant=row.tenant, name=row.name, user=row.user, roles=tuple(unpack(row.roles)),
         scopes=None if row.scopes is None else frozenset(unpack(row.scopes)), rate=row.rate, created_at=row.created_at,
         created_by=row.created_by, expires_at=row.expires_at, revoked_at=row.revoked_at, last_used_at=row.last_used_at,
+        approves=same_user(row.user, row.created_by) if row.approves is None else bool(row.approves),
     )  # fmt: skip

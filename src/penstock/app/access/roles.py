@@ -8,7 +8,8 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from penstock.app.access.candidates import Who
+from penstock.app.access.candidates import Who, id_of
+from penstock.app.access.names import folded
 from penstock.errors import KeyInvalid
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 PERMISSIONS = (
     "run.read", "run.start", "run.steer", "run.edit", "inbox.read", "inbox.decide", "definition.read",
     "definition.write", "definition.approve", "definition.activate", "registry.read", "registry.write", "secret.write",
-    "key.write", "user.write", "tenant.write", "audit.read", "ops.read", "ops.write", "events.send", "process.work",
-    "process.approve", "process.model.approve",
+    "key.write", "key.mint", "user.write", "tenant.write", "audit.read", "ops.read", "ops.write", "events.send",
+    "process.work", "process.approve", "process.model.approve",
 )  # fmt: skip
 #: what the seeds call them (F-6.1, F-6.4, F-6.5, F-X.23, P-X.14)
 SEEDS = {
@@ -63,15 +64,25 @@ class Directory(msgspec.Struct):
     users: dict[str, Mapping[str, Any]]
     roles: dict[str, frozenset[str]]
     config: Mapping[str, Any]
+    spelled: dict[str, str] = {}
+
+    def registered_name(self, user: str) -> str:
+        """The spelling under which a user is registered; the given one where nobody is."""
+        return user if user in self.users else self.spelled.get(folded(user), user)
 
     def active_user(self, user: str) -> Mapping[str, Any] | None:
         """A registered, active user; None where the user is unknown or deactivated («active»: false)."""
-        body = self.users.get(user)
+        body = self.users.get(self.registered_name(user))
         return None if body is None or body.get("active") is False else body
 
     def inactive(self, user: str) -> bool:
         """Whether a registered user is deactivated («active»: false)."""
-        return self.users.get(user, {}).get("active") is False
+        return self.users.get(self.registered_name(user), {}).get("active") is False
+
+    def names_of(self, user: str) -> frozenset[str]:
+        """Every name, folded, by which somebody may be known: the id and the address of mail."""
+        email = self.users.get(self.registered_name(user), {}).get("email")
+        return frozenset({folded(user), *([folded(email)] if isinstance(email, str) and email else ())})
 
     def permissions_of(self, roles: Iterable[str]) -> frozenset[str]:
         """What people with these roles may do. A role that nobody knows allows nothing."""
@@ -79,8 +90,7 @@ class Directory(msgspec.Struct):
 
     def known_of(self, who: Who) -> Mapping[str, Any]:
         """A user's registered data, with the roles and groups that an Actor has besides."""
-        user = who if isinstance(who, str) else who.user
-        body = self.active_user(user) or {}
+        body = self.active_user(id_of(who)) or {}
         if isinstance(who, str):
             return body
         return {
@@ -92,7 +102,8 @@ class Directory(msgspec.Struct):
 
 def standing(door: Queries, who: Who) -> Standing:
     """One read of the directory for everything that is asked about somebody who decides."""
-    user, people = who if isinstance(who, str) else who.user, directory(door)
+    people = directory(door)
+    user = people.registered_name(id_of(who))
     return Standing(user, people.known_of(who), people.inactive(user))
 
 
@@ -109,7 +120,8 @@ def directory(door: Queries) -> Directory:
         roles = {name: in_our_words(body.get("permissions") or ()) for name, body in own.items()}
         # nobody can take the administrator's rights away and lock everybody out
         known = {**ROLES, **roles, ADMIN: ROLES[ADMIN]}
-        kept = tenants[door.tenant] = Directory(number, users, known, _config(door))
+        spelled = {folded(id): id for id in sorted(users, reverse=True)}
+        kept = tenants[door.tenant] = Directory(number, users, known, _config(door), spelled)
     return kept
 
 
@@ -158,7 +170,8 @@ def each_user(door: Queries) -> list[dict[str, Any]]:
 
 
 class Person(msgspec.Struct, frozen=True):
-    """A caller in one tenant, and what the caller may do."""
+    """A caller in one tenant, and what the caller may do. `approves` is false of who came with a key that somebody else
+    has made: they are not the second pair of eyes."""
 
     tenant: str
     user: str
@@ -166,13 +179,17 @@ class Person(msgspec.Struct, frozen=True):
     roles: tuple[str, ...]
     groups: tuple[str, ...]
     permissions: frozenset[str]
+    approves: bool = True
 
 
-def person(door: Queries, user: str, *, roles: Iterable[str] = (), scopes: frozenset[str] | None = None) -> Person:
+def person(
+    door: Queries, user: str, *, roles: Iterable[str] = (), scopes: frozenset[str] | None = None, approves: bool = True
+) -> Person:
     """A user of the door's tenant with the roles that the registry gives, and those that a key or a token gives
     besides; `scopes` can only take away. Raises KeyInvalid for who is not active any more: no key of theirs, whatever
     roles it has of its own, lets them in."""
     people = directory(door)
+    user = people.registered_name(user)
     if people.inactive(user):
         hint = "An administrator can make the user active again."
         raise KeyInvalid(why=f"its user «{user}» is not active any more", hint=hint)
@@ -181,8 +198,17 @@ def person(door: Queries, user: str, *, roles: Iterable[str] = (), scopes: froze
     allowed = people.permissions_of(held)
     groups = tuple(body.get("groups") or ())
     return Person(
-        door.tenant, user, str(body.get("name") or user), held, groups, allowed if scopes is None else allowed & scopes
-    )
+        door.tenant, user, str(body.get("name") or user), held, groups, allowed if scopes is None else allowed & scopes,
+        approves,
+    )  # fmt: skip
+
+
+def same_person(door: Queries, user: str | None, other: str | None) -> bool:
+    """Whether two names mean one person: under any spelling, by id or by address of mail."""
+    if user is None or other is None:
+        return False
+    people = directory(door)
+    return bool(people.names_of(user) & people.names_of(other))
 
 
 def target_exists(door: Queries, target: str) -> bool:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from penstock.app.access.roles import config_of
+from penstock.app.access import four_eyes
+from penstock.app.access.candidates import Who
 from penstock.app.releases.documents import compile_source
 from penstock.app.releases.releases import STATUS, Releases, Submission, canonical
 from penstock.errors import BadInput, ReleaseNotFound, VersionConflict
@@ -28,7 +29,7 @@ _LONGEST = 100
 _WAY = {"draft": "submit", "pending_approval": "approve", "approved": "activate", "deprecated": "activate"}
 
 
-def submit(door: Runs, document: str | Path | bytes | Mapping[str, Any], *, by: str | None = None) -> Submission:
+def submit(door: Runs, document: str | Path | bytes | Mapping[str, Any], *, by: Who | None = None) -> Submission:
     """Check and keep a diagram (D-X.29). The same again changes nothing; another one of its name is its next version.
     Where the tenant wants two persons for a release, it waits for the second. Raises DocumentInvalid."""
     source = canonical(document) if isinstance(document, Mapping) else document
@@ -48,13 +49,14 @@ def submit(door: Runs, document: str | Path | bytes | Mapping[str, Any], *, by: 
     return Submission(_in_force(door, same or row, by), same is None, list(compiled.findings))
 
 
-def _row(door: Runs, compiled: Document, data: Any, by: str | None, source: bytes) -> ReleaseRow:
+def _row(door: Runs, compiled: Document, data: Any, by: Who | None, source: bytes) -> ReleaseRow:
     body = canonical(data)
     digest = hashlib.sha256(body).hexdigest()
     named = data.get("name") if isinstance(data, Mapping) else None
     name = id_of(str(named)) if named else f"diagram-{digest[:8]}"
     net, written = door.keep_net(compiled, source), canonical(data, ordered=True)
-    return ReleaseRow(door.tenant, name, 0, "", STATUS.initial, digest, net, written, None, by, door.now())
+    author = four_eyes.author_of(door, by, data)
+    return ReleaseRow(door.tenant, name, 0, "", STATUS.initial, digest, net, written, None, author, door.now())
 
 
 def id_of(name: str) -> str:
@@ -66,17 +68,18 @@ def _id(row: ReleaseRow) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"penstock:{row.tenant}/{row.name}/{row.version}"))
 
 
-def _in_force(door: Runs, row: ReleaseRow, by: str | None) -> ReleaseRow:
-    asked = config_of(door).get("release")
-    two = isinstance(asked, Mapping) and asked.get("four_eyes") is True
-    while row.status != "active" and not (two and row.status == "pending_approval"):
+def _in_force(door: Runs, row: ReleaseRow, by: Who | None) -> ReleaseRow:
+    """On its way as far as it goes by itself; what waits for a second person is left to that one, and so is a version
+    that is out of force."""
+    waits = four_eyes.asked(door, *Releases(door).change(row).documents)
+    while row.status != "active" and not (waits and row.status != "draft"):
         verb = _WAY[row.status]
         if verb == "submit":
             row = Releases(door).submitted(row)
         elif verb == "approve":
             row = Releases(door).approve(row.name, row.version, by=by)
         else:
-            row = Releases(door).activate(row.name, row.version)
+            row = Releases(door).activate(row.name, row.version, by=by)
     return row
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.access.candidates import Who, held_by, id_of, may_act, target_for, targets_of
-from penstock.app.access.roles import Standing, standing, target_exists
+from penstock.app.access.roles import Standing, same_person, standing, target_exists
 from penstock.app.inbox.open_items import InboxItem, find
 from penstock.app.runs.queries import Queries
 from penstock.errors import ApproverDenied, BadInput, FourEyes, ItemClaimed, TargetNotFound
@@ -149,8 +149,8 @@ def check_eligible(
     user, known, inactive = standing(door, who) if actor is None else actor
     if inactive or not may_act(item.candidates, user, known) and not held_by(activity.delegated, user, known):
         raise ApproverDenied(user=user, item=item.id)
-    if two_persons(item.candidates) and item.requested_by == user:
-        raise FourEyes(user=user, what=f"«{item.id}»")
+    if two_persons(item.candidates) and same_person(door, item.requested_by, user):
+        raise FourEyes(user=user, what=f"«{item.id}»", why="somebody else must, who has not asked for it")
 
 
 def check_may_decide(door: Queries, item: InboxItem, who: Who, actor: Standing | None = None) -> ItemActivity:

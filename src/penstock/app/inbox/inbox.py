@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.access.candidates import Who, id_of
-from penstock.app.access.roles import each_user, standing
+from penstock.app.access.roles import each_user, same_person, standing
 from penstock.app.inbox.comments import check_may_decide, stands_for
 from penstock.app.inbox.item_filter import rows_for
 from penstock.app.inbox.open_items import MOST, InboxItem, find, find_open, fold_items
@@ -48,6 +48,7 @@ def decision(
     decide it."""
     actor = standing(door, who)
     activity, by = check_may_decide(door, item, who, actor), actor.user
+    by = next((voter for voter in item.votes if same_person(door, voter, by)), by)  # nobody votes twice
     if item.kind == "review":
         if verdict not in DECISIONS:
             why = f"a review gives one of {', '.join(DECISIONS)}"

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.access.candidates import Who, held_by, id_of, targets_of
-from penstock.app.access.roles import known_of
+from penstock.app.access.roles import known_of, same_person
 from penstock.app.inbox.comments import Comments, ItemActivity, ItemComment, check_eligible, two_persons
 from penstock.app.inbox.item_filter import ItemFilter
 from penstock.app.inbox.open_items import InboxItem, ItemHeader, OpenItem, find_open, fold_items, requester
@@ -144,7 +144,9 @@ def _by_deadline(door: Runs, rows: list[ItemRow], user: str | None, environment:
         firing, asked = (st.firings.get(row.firing), st.items.get(row.firing)) if st is not None else (None, None)
         if st is None or firing is None or asked is None:
             continue
-        if user is not None and (user in asked.votes or two_persons(asked.candidates) and requester(st) == user):
+        if user is not None and (
+            user in asked.votes or two_persons(asked.candidates) and same_person(door, requester(st), user)
+        ):
             continue
         net = door.nets.get(row.net)
         rules = app_language(net.net.language).work_rules

@@ -36,7 +36,7 @@ async def answer(door: Runs, run: str, node: str, value: Any, *, by: Who, permis
             return
         check_may_decide(door, item, by)
         run, node = item.run, item.firing_name
-    await door.respond(run, node, value, by=id_of(by))
+    await door.respond(run, node, value, by=by)
 
 
 def _stuck(door: Runs, run: str, node: str) -> bool:

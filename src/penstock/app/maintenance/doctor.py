@@ -21,7 +21,7 @@ from penstock.app.access.audit import AuditLog
 from penstock.app.access.connection_limits import connection_limits, handles, total_of
 from penstock.app.maintenance.tenant_limits import limit_uses, nearly_full
 from penstock.app.maintenance.verify import verify
-from penstock.errors import PenstockError
+from penstock.errors import AuditKeyUnreadable, PenstockError
 from penstock.host.limits import LIMITS, Limits
 from penstock.host.secrets import places_of
 from penstock.host.tenants import StoredTenant
@@ -189,9 +189,14 @@ def _driver(asked: DoctorOptions) -> Iterator[Check]:
 
 
 def _audit(asked: DoctorOptions) -> Iterator[Check]:
+    asked.store.audit_keys.use(asked.settings.get("audit.key_file"))
     audit = AuditLog(asked.store)
     tenants = audit.tenants()
-    broken = [chain_break for name in tenants for chain_break in audit.verify(name)]
+    try:
+        broken = [chain_break for name in tenants for chain_break in audit.verify(name)]
+    except AuditKeyUnreadable as error:
+        yield Check("audit", "wrong", str(error), error.hint)
+        return
     if broken:
         says = f"The chain does not hold: {broken[0].tenant} {broken[0].no} {broken[0].why}"
         yield Check("audit", "wrong", says, "Keep the store as it is, and compare it with a copy.")
@@ -229,7 +234,7 @@ def _secrets(asked: DoctorOptions) -> Iterator[Check]:
 
 
 def _key_files(asked: DoctorOptions) -> Iterator[Check]:
-    for word in ("secret-key", "session-key", "checkpoint-key"):
+    for word in ("secret-key", "session-key", "checkpoint-key", "audit-key"):
         file = asked.path.with_name(f"{asked.path.name}.{word}")
         if file.is_file() and stat.S_IMODE(file.stat().st_mode) & 0o077:
             yield Check("secrets", "wrong", f"Others can read {file}.", f"chmod 600 {file}")

@@ -16,7 +16,7 @@ import msgspec
 
 from penstock.app.language import LanguageFigures, app_languages
 from penstock.app.metrics.histogram import HOUR_MS, HOURS, PEOPLE, Histogram, added
-from penstock.app.metrics.tiles import SAMPLE, WAITS, part_of, type_of
+from penstock.app.metrics.tiles import WAITS, part_of, type_of
 from penstock.app.runs.search import LONGEST_MS
 from penstock.dialects.net_nodes import is_companion, is_synthetic
 from penstock.kernel import fact as F
@@ -25,6 +25,9 @@ from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract import Store
 from penstock.store.run_lists import Gauges
 from penstock.store.run_store import Batch
+
+#: so many firings of the last day are counted when it begins
+_FIRINGS = 20_000
 
 if TYPE_CHECKING:
     from penstock.host.embedded import Host
@@ -324,7 +327,7 @@ class MetricsCollector:
             mine = self.tenant(tenant)
             for hour, status, count in self.store.ended_counts(tenant, since):
                 mine.ended_hours.setdefault(hour, Counter())[status] += count
-            for net, node, status, _, started, ended in self.store.firings_since(tenant, floor, since, SAMPLE):
+            for net, node, status, _, started, ended in self.store.firings_since(tenant, floor, since, _FIRINGS):
                 self._executed(mine, nets, net, node, status, ended - started, ended)
         for tenant, size in self.store.largest_checkpoints(FEW):
             self.tenant(tenant).checkpoints[now // HOUR_MS] = size

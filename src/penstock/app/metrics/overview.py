@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -93,16 +94,38 @@ def home(door: Queries, who: Who | None = None) -> Home:
     the open work items; at most 20,000 rows of firings, and the SHOWN work items; the states (checkpoint and what came
     after) of at most 2 x LOOKED_AT open runs, of one failed run per cause that is shown and of SHOWN items; and a fold
     of the SHOWN stuck runs. Nothing grows with the runs that the store has had."""
-    environment = read_environment(door)
-    day = DayFigures(door, environment.now)
-    stuck, mine = StuckFigures(door, environment, day), ItemFilter(door, day.items, who)
+    figures = HomeFigures(door)
+    for _ in figures.read():
+        pass
+    return home_of(door, figures, who)
+
+
+class HomeFigures:
+    """What is the same for everybody of a tenant."""
+
+    def __init__(self, door: Queries) -> None:
+        self.door, self.environment = door, read_environment(door)
+        self.day = DayFigures(door, self.environment.now)
+        self.stuck = StuckFigures(door, self.environment, self.day)
+        self.shown: list[StuckRuns] = []
+
+    def read(self) -> Iterator[None]:
+        """In slices, between which others may have their turn."""
+        yield from self.day.read()
+        yield from self.stuck.read()
+        self.shown = self.stuck.shown(SHOWN)
+
+
+def home_of(door: Queries, figures: HomeFigures, who: Who | None) -> Home:
+    environment, day, stuck = figures.environment, figures.day, figures.stuck
+    mine = ItemFilter(door, day.items, who)
     headline = Headline(
         stuck=stuck.total, causes=len(stuck.causes), more=stuck.more, waiting=mine.total,
         flowing=max(day.count_open() - stuck.open, 0), ended_24h=day.count_ended(),
         completed_24h=day.count_ended(COMPLETED),
     )  # fmt: skip
     return Home(
-        at=environment.now, since=day.since, headline=headline, stuck=stuck.shown(SHOWN),
+        at=environment.now, since=day.since, headline=headline, stuck=figures.shown,
         waiting=_short(door, mine.rows(0, SHOWN), environment), tiles=day.tiles(list(environment.breakers)),
         workers=_workers(door), hours=day.hours(), slowest=day.slowest(), by_language=_by_language(door, day, stuck),
         schedules=_schedules(door),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Generator, Iterator
 
 import msgspec
 
@@ -19,6 +20,8 @@ from penstock.store.run_lists import Cause
 
 #: So many runs that could be stuck are looked at: by their next timer, and by how long nothing was heard of them.
 LOOKED_AT = 200
+#: So many states are read at once.
+STATES = 50
 
 
 class StuckRuns(msgspec.Struct, kw_only=True):
@@ -59,8 +62,16 @@ class StuckFigures:
         self.by_net = Counter[int]()
         self.open = 0
         self._left = LOOP_FACTS  # so many may still be folded
+        self.more = False
+        self.causes: list[_StuckCause] = []
+        self.total = 0
+
+    def read(self) -> Iterator[None]:
+        """Some states after the other: whoever reads in slices lets others have their turn in between."""
         failed = self._failed()
-        self.causes = sorted([*failed, *self._resting()], key=lambda cause: cause.order)
+        yield
+        resting = yield from self._resting()
+        self.causes = sorted([*failed, *resting], key=lambda cause: cause.order)
         self.total = sum(cause.count for cause in self.causes)
 
     def shown(self, most: int) -> list[StuckRuns]:
@@ -114,15 +125,22 @@ class StuckFigures:
 
     # -- open ----------------------------------------------------------------------------------------------------------
 
-    def _resting(self) -> list[_StuckCause]:
+    def _resting(self) -> Generator[None, None, list[_StuckCause]]:
         store, tenant, now = self.door.store, self.door.tenant, self.environment.now
         looks = [
             store.incident_runs(tenant, "DEADLOCK", LOOKED_AT), store.open_runs(tenant, LOOKED_AT, soonest=True),
             store.open_runs(tenant, LOOKED_AT, soonest=False),
         ]  # fmt: skip
         causes: dict[tuple[str, ...], _StuckCause] = {}
-        readings = load_readings(self.door, dict.fromkeys(number for look in looks for number in look))
-        for reading in readings:
+        numbers = list(dict.fromkeys(number for look in looks for number in look))
+        for place, number in enumerate(numbers):
+            if place % STATES == 0:
+                yield
+                part = numbers[place : place + STATES]
+                loaded = {reading.row.no: reading for reading in load_readings(self.door, part)}
+            if number not in loaded:
+                continue
+            reading = loaded[number]
             reasons = why_listed(reading, self.environment)
             if not is_stuck(reasons, now):
                 continue
@@ -136,6 +154,6 @@ class StuckFigures:
                 known.since, known.of, known.reading = since, no, reading
             self.open += 1
             self.by_net[reading.row.net] += 1
-        stuck_beyond = any(len(look) == LOOKED_AT for look in looks) and len(readings) < self.day.count_open()
+        stuck_beyond = any(len(look) == LOOKED_AT for look in looks) and len(numbers) < self.day.count_open()
         self.more = stuck_beyond and self.open > 0
         return list(causes.values())

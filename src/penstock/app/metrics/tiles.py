@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 import msgspec
 
@@ -25,10 +26,13 @@ from penstock.kernel.state import (
 )
 from penstock.net.author import author
 from penstock.net.compiled import CNode
+from penstock.store.work_items import ItemGroup
 
 HOUR_MS = 3_600_000
 #: So many firings, of the newest runs, are what rates and times are made of.
-SAMPLE = 20_000
+SAMPLE = 5_000
+#: So many open work items are counted by one question.
+WINDOW = 5_000
 SLOWEST = 10
 #: What waits is not slow: C-62.
 WAITS = frozenset({"work", "wait", "scope", "call"})
@@ -69,16 +73,36 @@ class DayFigures:
     """Read once: the open runs, the runs that ended, a sample of firings, letters and work items."""
 
     def __init__(self, door: Queries, now: int) -> None:
-        store, tenant = door.store, door.tenant
         self.door, self.now = door, now
         self.first = now // HOUR_MS - 23
-        self.since = since = self.first * HOUR_MS
+        self.since = self.first * HOUR_MS
+        self.open: list[tuple[int, int, int, int]] = []
+        self.ended: list[tuple[int, int, int]] = []
+        self.items: list[ItemGroup] = []
+        self.firings: list[tuple[int, ...]] = []
+        self._nodes: dict[tuple[int, int], CNode | None] = {}
+
+    def read(self) -> Iterator[None]:
+        """Question by question: whoever reads in slices lets others have their turn in between."""
+        store, tenant, since = self.door.store, self.door.tenant, self.since
         self.floor = store.first_run_at(since - LONGEST_MS)
         self.open = store.open_counts(tenant, since)
+        yield
         self.ended = store.ended_counts(tenant, since)
-        self.items = store.open_groups(tenant, since)
+        yield
+        for window in store.item_windows(WINDOW):
+            self.items += store.open_groups(tenant, since, window)
+            yield
         self.letters, self.letters_by_hour = store.letter_counts(tenant, since)
+        yield
         self.firings = store.firings_since(tenant, self.floor, since, SAMPLE)
+        yield
+
+    @property
+    def counted(self) -> int:
+        """How many rows the figures are made of: what reading them again would cost."""
+        items = sum(group.count for group in self.items)
+        return self.count_open() + self.count_ended() + items + len(self.firings)
 
     # -- runs ----------------------------------------------------------------------------------------------------------
 
@@ -112,9 +136,13 @@ class DayFigures:
         return sorted(slow, key=lambda slow_node: -slow_node.p95_ms)[:SLOWEST]
 
     def _node(self, net: int, node: int) -> CNode | None:
-        nodes = self.door.nets.get(net).nodes
-        compiled = nodes[node] if node < len(nodes) else None  # it came here from another net
-        return None if compiled is None or is_companion(compiled) or is_synthetic(compiled) else compiled
+        known = self._nodes.get((net, node), self)
+        if known is self:
+            nodes = self.door.nets.get(net).nodes
+            compiled = nodes[node] if node < len(nodes) else None  # it came here from another net
+            mine = compiled is not None and not is_companion(compiled) and not is_synthetic(compiled)
+            known = self._nodes[net, node] = compiled if mine else None
+        return cast("CNode | None", known)
 
     # -- tiles ---------------------------------------------------------------------------------------------------------
 

@@ -32,10 +32,10 @@ class ProcessApp(AppLanguage):
     def brings(self, source: str) -> bool:
         return source == PROCESS_DISCOVERED
 
-    async def received(self, door: Door, source: str, payload: Any) -> list[str]:
+    async def received(self, door: Door, source: str, payload: Any, by: Any = None) -> list[str]:
         from penstock.app.process.discovered import discovered
 
-        return [(await discovered(door, payload)).release.name]
+        return [(await discovered(door, payload, by)).release.name]
 
     def figures(self, store: Store, net_of: Callable[[str], Compiled]) -> LanguageFigures:
         from penstock.app.process.figures import Figures

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from penstock.app.access import four_eyes
+from penstock.app.access.candidates import Who, id_of
+from penstock.app.access.holders import held_by_users, unheld
 from penstock.app.access.roles import config_of
 from penstock.app.process.called_definitions import Called, called_by
 from penstock.app.releases.diff import summary
@@ -21,6 +24,7 @@ from penstock.errors import (
     DocumentInvalid,
     Finding,
     Place,
+    ProcessChanged,
     ProcessInvalid,
     ProcessNotFound,
     ProcessScope,
@@ -60,7 +64,8 @@ class Defined(msgspec.Struct, frozen=True):
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """What somebody wants saved. It `waits` for who approves it; `told`: its import is an event."""
+    """What somebody wants saved. It `waits` for who approves it; `told`: its import is an event. `second` has approved
+    what `by` wrote."""
 
     data: dict[str, Any]
     source: bytes | None
@@ -69,6 +74,7 @@ class _Asked(msgspec.Struct, frozen=True):
     origin: Mapping[str, Any] | None
     waits: bool
     told: bool = False
+    second: Who | None = None
 
 
 class _Made(msgspec.Struct, frozen=True):
@@ -123,24 +129,32 @@ class Processes:
 
     def startable(self, id: str, version: int | None = None) -> ReleaseRow:
         """P-X.4, P-X.23: what may be begun. Raises ProcessState for containers and for what is not approved."""
-        return startable(self.get(id, version))
+        return Releases(self.door).refuse_unseen(startable(self.get(id, version)))
 
     # -- saving --------------------------------------------------------------------------------------------------------
 
     async def define(
-        self, document: Given, *, by: str | None = None, unsound: bool = False, origin: Mapping[str, Any] | None = None,
+        self, document: Given, *, by: Who | None = None, unsound: bool = False, origin: Mapping[str, Any] | None = None,
         pending: bool = False, into: str | None = None, told: bool = False, source: bytes | None = None,
     ) -> Defined:  # fmt: skip
         """A new definition, or the next version of one that is there; the same again changes nothing. Raises
-        ProcessInvalid with every finding. `pending`: somebody has to approve it first; `into`: under this id; `told`:
-        its import is an event; `source`: the text that the data were read from."""
+        ProcessInvalid with every finding. `pending`: somebody has to approve it first, as always where four eyes are
+        asked for; `into`: under this id; `told`: its import is an event; `source`: the text that the data were read
+        from."""
         data, text = await self.read(document)
         source = source or text
         self.door.load_sample()  # agents, tools and people that it may name
         if into is not None:
             data = {**data, "process_definition_id": into}
-        waits = pending or str(data.get("type") or "base") == DISCOVERED
-        return await self._saved(_Asked(data, source, by, unsound, origin, waits, told))
+        waits = pending or str(data.get("type") or "base") == DISCOVERED or self.by_two(data)
+        author = four_eyes.author_of(self.door, by, data)
+        return await self._saved(_Asked(data, source, author, unsound, origin, waits, told))
+
+    def by_two(self, data: Mapping[str, Any]) -> bool:
+        """Whether four eyes are asked for: by the tenant, by the document, or by the one in force."""
+        rows = self.named(str(data.get("process_definition_id") or ""))
+        former = Releases(self.door).was_in_force(rows[-1].name) if rows else ()
+        return four_eyes.asked(self.door, data, *former)
 
     async def _saved(self, asked: _Asked, also: Callable[[ReleaseChanges], Any] = lambda writing: None) -> Defined:
         """In one transaction: the version, what it takes the place of, its trigger, its event, and what `also` has to
@@ -155,7 +169,7 @@ class Processes:
             if last is not None and _same(last, data) and (last.status not in (_PENDING, _DRAFT) or asked.waits):
                 also(writing)
                 comes = last.status == "approved" and not asked.waits  # handed in, and approved by somebody
-                row = releases.enforce(writing, last, last.status) if comes else last
+                row = releases.enforce(writing, last, last.status, asked.second) if comes else last
                 if releases.written(writing):
                     return Defined(_plain(releases.replaying(row)) if comes else row, False)
                 continue
@@ -168,7 +182,7 @@ class Processes:
             row = self._next(writing, replace(row, diff=canonical(diff) if last is not None else None), known, asked)
             if releases.written(writing):
                 row = row if asked.waits else _plain(releases.replaying(row))
-                return Defined(row, True, diff, [*told_of, *made.compiled.findings])
+                return Defined(row, True, diff, [*told_of, *self._findings(made)])
             self._raced(id, number)
         raise VersionConflict(name=id, version=number, why="others save it all the time")
 
@@ -181,7 +195,7 @@ class Processes:
                 writing.moves.append((over, _PENDING))
         writing.told += self._told(row) if asked.told else []
         if not asked.waits:
-            return Releases(self.door).enforce(writing, row, None)
+            return Releases(self.door).enforce(writing, row, None, asked.second)
         writing.new.append(row)
         return row
 
@@ -207,7 +221,10 @@ class Processes:
         if not self.door.store.put_release(row):
             self._raced(id, row.version)
             raise VersionConflict(name=id, version=row.version, why="somebody else was faster")
-        return Submission(row, True, [*told_of, *made.compiled.findings])
+        return Submission(row, True, [*told_of, *self._findings(made)])
+
+    def _findings(self, made: _Made) -> list[Finding]:
+        return [*made.compiled.findings, *unheld(made.compiled.net, held_by_users(self.door))]
 
     def _raced(self, id: str, version: int) -> None:
         if not self.named(id):
@@ -220,13 +237,14 @@ class Processes:
         return id
 
     async def update(
-        self, id: str, document: Given, *, by: str | None = None, unsound: bool = False
+        self, id: str, document: Given, *, by: Who | None = None, unsound: bool = False, pending: bool = False
     ) -> Defined:  # fmt: skip
         """The next version of a definition that is there. What nobody has approved yet is marked as edited."""
         last = self.versions(id)[-1]
         was = origin_of(last)
-        waits = last.status in (_PENDING, _DRAFT)
-        origin = {**was, "edited": True, "edited_by": by} if was and waits else was
+        unseen = last.status in (_PENDING, _DRAFT)
+        origin = {**was, "edited": True, "edited_by": None if by is None else id_of(by)} if was and unseen else was
+        waits = pending or unseen
         return await self.define(document, by=by, unsound=unsound, origin=origin, pending=waits, into=last.name)
 
     async def read(self, document: Given) -> tuple[dict[str, Any], bytes | None]:
@@ -282,11 +300,12 @@ class Processes:
         net = door.keep_net(made.compiled, made.body)
         name, version, now = str(data["process_definition_id"]), int(data["version"]), door.now()
         before = msgspec.json.decode(known[-1].document) if known else None
+        approver = by if asked.second is None else id_of(asked.second)
         return ReleaseRow(
             door.tenant, name, version, str(uuid.uuid5(uuid.NAMESPACE_URL, f"penstock:{door.tenant}/{name}/{version}")),
             _PENDING if waits else "approved", hashlib.sha256(made.body).hexdigest(), net, made.document,
             listens_by(made.compiled.net), by, now,
-            approved_by=None if waits else by, approved_at=None if waits else now,
+            approved_by=None if waits else approver, approved_at=None if waits else now,
             change_summary=summary(before, data), kind=str(data.get("type") or "base"), bpmn=made.bpmn,
             origin=canonical(asked.origin) if asked.origin else None,
         )  # fmt: skip
@@ -302,43 +321,48 @@ class Processes:
 
     # -- approving -----------------------------------------------------------------------------------------------------
 
-    async def approve(self, id: str, *, by: str, into: str | None = None) -> Defined:
+    async def approve(self, id: str, *, by: Who, into: str | None = None, version: int | None = None) -> Defined:
         """P-X.23: it may be begun from now on. `into`: it becomes the next version of that definition besides, and
-        where it cannot nothing is approved."""
-        row = self._waiting(id, "approve")
+        where it cannot nothing is approved. `version`: the one that was looked at; raises ProcessChanged where another
+        waits by now. Raises FourEyes where a person other than its author must approve it."""
+        row = self._waiting(id, "approve", version)
         target = self.get(into) if into is not None else row
         if target.name == row.name:
-            return Defined(self._approved(id, by), True)
+            return Defined(self._approved(row, by), True)
         drop = ("version", "source_event_log_id", "parent_id")
         data = {name: value for name, value in msgspec.json.decode(row.document).items() if name not in drop}
         data |= {"process_definition_id": target.name, "type": target.kind}
-        asked = _Asked(data, None, by, False, {"source": "approved", "from": row.name}, target.kind == DISCOVERED)
-        done = await self._saved(asked, lambda writing: self._approving(writing, id, by))
+        origin = {"source": "approved", "from": row.name}
+        author = id_of(by) if row.created_by is None else row.created_by
+        asked = _Asked(data, None, author, False, origin, target.kind == DISCOVERED, second=by)
+        done = await self._saved(asked, lambda writing: self._approving(writing, row, by))
         Releases(self.door).replaying(self.get(row.name, row.version))
         return done
 
-    def _approved(self, id: str, by: str) -> ReleaseRow:
+    def _approved(self, row: ReleaseRow, by: Who) -> ReleaseRow:
         for _ in range(_TRIES):
-            row = self._approving(writing := ReleaseChanges(), id, by)
+            new = self._approving(writing := ReleaseChanges(), row, by)
             if Releases(self.door).written(writing):
-                return _plain(Releases(self.door).replaying(row))
+                return _plain(Releases(self.door).replaying(new))
         raise VersionConflict(name=row.name, version=row.version, why="others move it all the time")
 
-    def _approving(self, writing: ReleaseChanges, id: str, by: str) -> ReleaseRow:
-        """Approved and in force at once."""
-        row, releases = self._waiting(id, "approve"), Releases(self.door)
-        releases.refuse_author(row, by)
+    def _approving(self, writing: ReleaseChanges, row: ReleaseRow, by: Who) -> ReleaseRow:
+        """Approved and in force at once: the version that was looked at, and no later one."""
+        row, releases = self._waiting(row.name, "approve", row.version), Releases(self.door)
+        four_eyes.admit(self.door, releases.change(row), by)
         status, now = STATUS.next(_PENDING, "approve"), self.door.now()
-        approved = replace(row, status=status, approved_by=by, approved_at=now, feedback=None)
-        return releases.enforce(writing, approved, _PENDING)
+        approved = replace(row, status=status, approved_by=id_of(by), approved_at=now, feedback=None)
+        return releases.enforce(writing, approved, _PENDING, by)
 
-    def reject(self, id: str, *, by: str, comment: str) -> ReleaseRow:
+    def reject(self, id: str, *, by: Who, comment: str) -> ReleaseRow:
         """P-X.43: kept, and not to be begun."""
         row = self._waiting(id, "reject")
         return Releases(self.door).reject(row.name, row.version, by=by, feedback=comment)
 
-    def _waiting(self, id: str, verb: str) -> ReleaseRow:
+    def _waiting(self, id: str, verb: str, version: int | None = None) -> ReleaseRow:
         row = self.versions(id)[-1]
+        if version is not None and version != row.version:
+            raise ProcessChanged(what=f"Process {row.name}", version=row.version, given=version)
         if row.status != _PENDING:
             raise ProcessState(why=f"Cannot {verb} process in {approval_of(row)} status", status=approval_of(row))
         return row

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from penstock.app.access.candidates import Who
 from penstock.app.access.roles import config_of
 from penstock.app.process.error_words import process_words
 from penstock.app.process.models import import_discovered
@@ -39,8 +40,9 @@ class Discovered(msgspec.Struct, frozen=True):
     base_proc_def_id: _Name | None = None
 
 
-async def discovered(door: Runs, payload: Any) -> Defined:
-    """As `:import-discovered` does it: of type discovered, pending, with its log. The same again changes nothing."""
+async def discovered(door: Runs, payload: Any, by: Who | None = None) -> Defined:
+    """As `:import-discovered` does it: of type discovered, pending, with its log. The same again changes nothing.
+    Whoever has sent it is its author, and cannot be the second person."""
     try:
         model = msgspec.convert(payload, Discovered)
     except msgspec.ValidationError as error:
@@ -51,5 +53,5 @@ async def discovered(door: Runs, payload: Any) -> Defined:
     with process_words():
         return await import_discovered(
             door, model.event_log_id, model.bpmn_xml, msgspec.structs.asdict(model.mining_metadata),
-            by="process_mining", base=model.base_proc_def_id, more=more,
+            by="process_mining" if by is None else by, base=model.base_proc_def_id, more=more,
         )  # fmt: skip

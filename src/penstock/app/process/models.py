@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from penstock.app.access.candidates import Who
 from penstock.app.process.definitions import DISCOVERED, Defined, Processes, approval_of
 from penstock.app.process.extraction import propose
 from penstock.errors import Finding
@@ -36,7 +37,7 @@ class Proposed(msgspec.Struct, frozen=True):
     findings: list[Finding] = []
 
 
-async def extracted(door: Runs, text: str, *, id: str = "", by: str, store: bool = True) -> Proposed:
+async def extracted(door: Runs, text: str, *, id: str = "", by: Who, store: bool = True) -> Proposed:
     """P-6.1.6: as sure as 0.80 it is saved and may be begun; less, and somebody has to approve it first. Raises
     ProcessInvalid where it shall be stored and cannot be used."""
     proposal = await propose(door, text, id=id)
@@ -49,7 +50,8 @@ async def extracted(door: Runs, text: str, *, id: str = "", by: str, store: bool
     more: dict[str, Any] = {"confidence": proposal.confidence, "parts": dict(proposal.parts), "source": proposal.source}
     more |= {"evidence": dict(proposal.evidence), "note": proposal.note}
     if not store:
-        status = "approved" if proposal.certain else "pending"
+        waits = not proposal.certain or held.by_two(definition)
+        status = "pending" if waits else "approved"
         return Proposed(name, None, status, False, **more, definition=definition, diff=diff, findings=proposal.findings)
     origin = {**more, "source": "extracted", "by": proposal.source}
     done = await held.define(definition, by=by, origin=origin, pending=not proposal.certain)
@@ -71,7 +73,7 @@ def _name(held: Processes, definition: Mapping[str, Any], *, given: bool) -> tup
 
 
 async def import_discovered(
-    door: Runs, event_log_id: str, bpmn_xml: str, metadata: Mapping[str, Any], *, by: str, base: str | None = None,
+    door: Runs, event_log_id: str, bpmn_xml: str, metadata: Mapping[str, Any], *, by: Who, base: str | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> Defined:  # fmt: skip
     """P-7.4: always of type discovered and pending; the model, its link to the log and its event are one commit."""

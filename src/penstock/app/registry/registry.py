@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from penstock import sample_tenant
+from penstock.app.access import four_eyes
 from penstock.app.access.audit import masked
+from penstock.app.access.candidates import Who
+from penstock.app.access.names import same_user
 from penstock.app.registry.artifact_types import check_artifact, known_type, read_artifact
-from penstock.errors import Finding
+from penstock.errors import Finding, UserTaken
 from penstock.executors.agents import AGENTS
 from penstock.executors.parts.secrets import MASK
-from penstock.host.artifact_versions import status_of, usable
+from penstock.host.artifact_versions import APPROVED_TYPES, status_of, usable
 from penstock.host.secret_encryption import sealed
 from penstock.store.address import DEFAULT_TENANT
 from penstock.store.artifacts import ArtifactRow
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 
 #: C-81: the sample tenant, for laptops and examples.
 SAMPLE = DEFAULT_TENANT
+#: what decides about runs: it comes in force through the gate
+GOVERNED = (*APPROVED_TYPES, "config")
 _pack = msgspec.msgpack.Encoder().encode
 
 
@@ -51,17 +56,37 @@ class Registry:
     def __init__(self, engine: Engine, door: Queries) -> None:
         self.engine, self.door = engine, door
 
-    def put(self, type: str, id: str, body: Mapping[str, Any]) -> list[Finding]:
-        """Register a thing, or replace it; what is worth knowing about it. Raises ThingInvalid, with all findings."""
+    def by_two(self, type: str) -> bool:
+        """Whether a thing of this type comes in force only by a second person: see `Proposals`."""
+        return type in GOVERNED and four_eyes.asked(self.door)
+
+    def put(
+        self, type: str, id: str, body: Mapping[str, Any], *, author: str | None = None, by: Who | None = None
+    ) -> list[Finding]:  # fmt: skip
+        """Register a thing, or replace it; what is worth knowing about it. Raises ThingInvalid, with all findings;
+        FourEyes where another than its author must put it in force, and `by` is none; UserTaken."""
         findings = check_artifact(known_type(type), id, body)
+        self._admit(type, id, author, by)
+        if type == "user":
+            self._refuse_spelling(id)
         self._put(type, id, body)
         return findings
 
     def put_source(self, type: str, id: str, source: bytes, name: str = "") -> list[Finding]:
         """The same from JSON, YAML or DMN, named so that its ending says which; findings have their lines."""
         body, findings = read_artifact(type, id, source, name)
-        self._put(type, id, body)
+        self.put(type, id, body)
         return findings
+
+    def _admit(self, type: str, id: str, author: str | None, by: Who | None) -> None:
+        if type in GOVERNED:
+            four_eyes.admit(self.door, four_eyes.Change(f"the {type} «{id}»", author), by)
+
+    def _refuse_spelling(self, id: str) -> None:
+        """Nobody is registered twice: names are one under every spelling."""
+        for row in self.door.store.artifacts(self.door.tenant, "user"):
+            if row.id != id and same_user(row.id, id):
+                raise UserTaken(user=id, known=row.id)
 
     def _put(self, type: str, id: str, body: Mapping[str, Any]) -> None:
         if type == "secret":
@@ -69,8 +94,9 @@ class Registry:
         self.door.store.put_artifacts([artifact(self.door.tenant, type, id, body, self.engine.now())])
         self._changed()
 
-    def remove(self, type: str, id: str) -> int:
-        """How many versions of it there were."""
+    def remove(self, type: str, id: str, *, author: str | None = None, by: Who | None = None) -> int:
+        """How many versions of it there were. Raises FourEyes, as `put` does."""
+        self._admit(type, id, author, by)
         store, tenant = self.door.store, self.door.tenant
         mine = [row for row in store.artifacts(tenant, type) if row.id == id]
         gone = sum(store.drop_artifact(tenant, type, id, row.version) for row in mine)
@@ -102,11 +128,17 @@ def sample_rows(now: int = 0) -> list[ArtifactRow]:
     return [artifact(SAMPLE, type, id, body, now) for type, id, body in sample_tenant.registered()]
 
 
-def known_to(store: Store | None, tenant: str = SAMPLE) -> Callable[[str, str], bool]:
-    """Whether a tenant has a thing; before there is a store, whether it will have it."""
+def rows_of(store: Store | None, tenant: str = SAMPLE) -> list[ArtifactRow]:
+    """What a tenant has registered; before there is a store, what it will have."""
     rows = store.artifacts(tenant) if store is not None else []
     if not rows and tenant == SAMPLE and (store is None or store.profile() != "production"):
-        rows = sample_rows()
+        return sample_rows()
+    return rows
+
+
+def known_to(store: Store | None, tenant: str = SAMPLE) -> Callable[[str, str], bool]:
+    """Whether a tenant has a thing; before there is a store, whether it will have it."""
+    rows = rows_of(store, tenant)
     held = {(row.type, row.id) for row in rows if usable(row.type, row.status)}
     servers = {id for type, id in held if type == "mcp_server"}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.app.access.holders import Held, unheld
 from penstock.app.drawing.net_graph import NetDrawing, drawing_of
 from penstock.app.drawing.run_graph import RunGraph, definition_graph
 from penstock.app.releases.documents import compile_source
@@ -53,8 +54,9 @@ class Inspection(msgspec.Struct, kw_only=True):
     document: Any = None
 
 
-def inspect(source: bytes) -> Inspection:
-    """Inspect a document without a store. Costs a compilation and, if unsound, the search for a counterexample."""
+def inspect(source: bytes, held: Held = None) -> Inspection:
+    """Inspect a document without a store; `held`: whom work can be given to. Costs a compilation and, if unsound, the
+    search for a counterexample."""
     try:
         made, _ = compile_source(source, unsound=True)
     except DocumentInvalid as wrong:
@@ -62,7 +64,8 @@ def inspect(source: bytes) -> Inspection:
     net, write_xml = Compiled(made.net), language_named(made.language).write_xml
     read = read_document(source, name="document").data if write_xml is not None else None
     return Inspection(
-        language=made.language, findings=_as_refused(source, list(made.findings)), graph=definition_graph(net),
+        language=made.language, findings=_as_refused(source, [*made.findings, *unheld(made.net, held)]),
+        graph=definition_graph(net),
         soundness=[_judged(net, level) for level in judge_levels(made.net)],
         bpmn=_xml(read, write_xml) if write_xml is not None else None, input_schema=made.net.declares.input_schema,
         document=read,

@@ -12,7 +12,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from penstock.app.access.roles import config_of
+from penstock.app.access import four_eyes
+from penstock.app.access.candidates import Who, id_of
+from penstock.app.access.holders import held_by_users, unheld
 from penstock.app.language import app_language
 from penstock.app.releases.diff import Change, changes, summary
 from penstock.app.releases.documents import compile_source, read_source
@@ -31,7 +33,6 @@ from penstock.errors import (
     BadInput,
     DocumentInvalid,
     Finding,
-    FourEyes,
     PathTaken,
     Place,
     ReleaseNotFound,
@@ -146,7 +147,7 @@ class Releases:
     # -- submitting ----------------------------------------------------------------------------------------------------
 
     def submit(
-        self, document: str | Path | bytes | Mapping[str, Any], *, by: str | None = None,
+        self, document: str | Path | bytes | Mapping[str, Any], *, by: Who | None = None,
         change_summary: str | None = None,
     ) -> Submission:  # fmt: skip
         """Check a document, give it its version, and ask for its approval. The same again changes nothing, but for a
@@ -154,9 +155,10 @@ class Releases:
         source, name = _source(document)
         read = read_document(source, name=name)
         data = read.data
+        author = four_eyes.author_of(self.door, by, data)
         if isinstance(data, dict):
             own = app_language(language_of(read).name)
-            done: Submission | None = own.submit(self.door, dict(data), source, by=by, about=change_summary)
+            done: Submission | None = own.submit(self.door, dict(data), source, by=author, about=change_summary)
             if done is not None:
                 return done
         id = data.get("id") if isinstance(data, dict) else None
@@ -167,7 +169,7 @@ class Releases:
         known = self.each(id)
         if not given:
             data["version"] = max((row.version for row in known), default=0) + 1
-        row, findings = self._compiled(data, source if given else None, name, by)
+        row, findings = self._compiled(data, source if given else None, name, author)
         same = next((release for release in known if release.version == row.version), None)
         if same is None and known and row.version < known[-1].version:
             why = f"version {known[-1].version} is newer"
@@ -205,7 +207,8 @@ class Releases:
             STATUS.initial, hashlib.sha256(body).hexdigest(), net, canonical(data, ordered=True), listens_to(data), by,
             self.clock.now(),
         )  # fmt: skip
-        return row, compiled.findings if source is not None else _unplaced(compiled.findings)
+        findings = [*compiled.findings, *unheld(compiled.net, held_by_users(self.door))]
+        return row, findings if source is not None else _unplaced(findings)
 
     def submitted(self, row: ReleaseRow) -> ReleaseRow:
         """A draft that is kept already, on its way to approval."""
@@ -213,36 +216,44 @@ class Releases:
 
     # -- moving --------------------------------------------------------------------------------------------------------
 
-    def approve(self, name: str, version: int, *, by: str | None = None) -> ReleaseRow:
+    def approve(self, name: str, version: int, *, by: Who | None = None) -> ReleaseRow:
         """Approve a version. Raises FourEyes where a person other than its author must approve it."""
         row = self.get(name, version)
-        self.refuse_author(row, by)
-        return self._move(row, "approve", approved_by=by, approved_at=self.clock.now(), feedback=None)
+        four_eyes.admit(self.door, self.change(row), by)
+        approved_by = None if by is None else id_of(by)
+        return self._move(row, "approve", approved_by=approved_by, approved_at=self.clock.now(), feedback=None)
 
-    def refuse_author(self, row: ReleaseRow, by: str | None) -> None:
-        if by in (None, row.created_by) and self._four_eyes(row):
-            raise FourEyes(user=by or "Somebody without a name", what=f"version {row.version} of «{row.name}»")
+    def change(self, row: ReleaseRow) -> four_eyes.Change:
+        """A version as the gate sees it."""
+        what = f"version {row.version} of «{row.name}»"
+        return four_eyes.Change(what, row.created_by, (document_of(row), *self.was_in_force(row.name)))
 
-    def _four_eyes(self, row: ReleaseRow) -> bool:
-        """Where the tenant asks for it (`release.four_eyes`), the document (`metadata.four_eyes`), or the version in
-        force: an author cannot leave it out of the next one."""
-        former = active_release(self.door.store, row.tenant, row.name)
-        documents = [document_of(release) for release in (row, former) if release is not None]
-        asked = [config_of(self.door).get("release"), *(document.get("metadata") for document in documents)]
-        return any(isinstance(section, Mapping) and section.get("four_eyes") is True for section in asked)
+    def was_in_force(self, name: str) -> tuple[dict[str, Any], ...]:
+        """The document that is in force, else the one that was last: an author cannot leave out of the next version
+        that it asks for four eyes, nor take it out of force first."""
+        rows = [row for row in self.each(name) if row.status in ("active", "deprecated")]
+        last = max(rows, key=lambda row: (row.status == "active", row.deprecated_at or 0), default=None)
+        return () if last is None else (document_of(last),)
 
-    def reject(self, name: str, version: int, *, by: str | None = None, feedback: str) -> ReleaseRow:
+    def refuse_unseen(self, row: ReleaseRow) -> ReleaseRow:
+        """A version to be begun by its number. Raises FourEyes where a second person should have approved it."""
+        if row.status != "active":
+            four_eyes.admit(self.door, self.change(row), row.approved_by)
+        return row
+
+    def reject(self, name: str, version: int, *, by: Who | None = None, feedback: str) -> ReleaseRow:
         """Return a version to its author, with feedback."""
-        signed = f"{by}: {feedback}" if by else feedback
+        signed = f"{id_of(by)}: {feedback}" if by else feedback
         return self._moved(name, version, "reject", feedback=signed)
 
     def deprecate(self, name: str, version: int) -> ReleaseRow:
         return self._moved(name, version, "deprecate", deprecated_at=self.clock.now())
 
-    def activate(self, name: str, version: int) -> ActiveRelease:
+    def activate(self, name: str, version: int, *, by: Who | None = None) -> ActiveRelease:
         """Put it in force: what was before is deprecated, and its trigger goes with it. An older version may come back
-        (a rollback); runs that go on keep theirs, and dead letters that ask for it are replayed."""
-        return self.replaying(self._moved(name, version, "activate"))
+        (a rollback); runs that go on keep theirs, and dead letters that ask for it are replayed. Raises FourEyes where
+        neither who approved it nor who does this is a second person."""
+        return self.replaying(self._move(self.get(name, version), "activate", by=by))
 
     def replaying(self, row: ReleaseRow) -> ActiveRelease:
         """A version that has just come in force, with the runs that replay its dead letters."""
@@ -252,12 +263,12 @@ class Releases:
     def _moved(self, name: str, version: int, event: str, **fields: Any) -> ReleaseRow:
         return self._move(self.get(name, version), event, **fields)
 
-    def _move(self, row: ReleaseRow, event: str, **fields: Any) -> ReleaseRow:
+    def _move(self, row: ReleaseRow, event: str, *, by: Who | None = None, **fields: Any) -> ReleaseRow:
         """Move a version in its lifecycle. Raises StatusConflict where the lifecycle does not allow it."""
         for _ in range(_TRIES):
             writing = ReleaseChanges()
             if event == "activate":
-                new = self.enforce(writing, row, row.status)
+                new = self.enforce(writing, row, row.status, by)
             else:
                 new = replace(row, status=STATUS.next(row.status, event), **fields)
                 writing.moves.append((new, row.status))
@@ -268,9 +279,12 @@ class Releases:
             row = self.get(row.name, row.version)
         raise VersionConflict(name=row.name, version=row.version, why="others move it all the time")
 
-    def enforce(self, writing: ReleaseChanges, row: ReleaseRow, was: str | None) -> ReleaseRow:
+    def enforce(
+        self, writing: ReleaseChanges, row: ReleaseRow, was: str | None, by: Who | None = None
+    ) -> ReleaseRow:  # fmt: skip
         """Put a version in force with this writing: one that was in this status so far, or is new (None). What was
-        before is deprecated, and its trigger goes with it."""
+        before is deprecated, and its trigger goes with it. No version comes in force another way."""
+        four_eyes.admit(self.door, self.change(row), row.approved_by, by)
         now, former = self.clock.now(), active_release(self.door.store, row.tenant, row.name)
         new = replace(row, status=STATUS.next(row.status, "activate"), deprecated_at=None)
         schedules = self._registered(new, now, [moved for moved, _ in writing.moves] + writing.new)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.app.language import app_language
+from penstock.app.releases.releases import Releases
 from penstock.app.releases.triggers import active_release
 from penstock.app.runs.runs import Runs
 from penstock.errors import ReleaseNotFound
@@ -25,6 +26,7 @@ async def start(
     )
     if row is None:
         raise ReleaseNotFound(name=name, version=version)
+    Releases(door).refuse_unseen(row)
     language = door.net_of(door.hash_of(row.net)).net.language
     trigger = app_language(language).start_trigger(row, trigger)
     return await begin(door, row, input, key=key, trigger=trigger, parent=parent, priority=priority)

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from penstock.app.access.candidates import Who
 from penstock.app.engine import Engine
 from penstock.app.registry.registry import Registry
 from penstock.app.releases.documents import Release, compile_source
@@ -350,8 +351,9 @@ class Runs(Queries):
         """News for a run. One that nobody waits for yet is kept until a node does."""
         await self._commands.signal(run, name, payload, id)
 
-    async def respond(self, run: str, node: str, value: Any, *, by: str | None = None) -> None:
-        """Answer a waiting user_response, or give a firing that waits for an operator its result."""
+    async def respond(self, run: str, node: str, value: Any, *, by: Who | None = None) -> None:
+        """Answer a waiting user_response, or give a firing that waits for an operator its result. Raises ApproverDenied
+        where it is for others."""
         await self._commands.respond(run, node, value, by)
 
     async def cancel(self, run: str, *, mode: str = "now") -> None:

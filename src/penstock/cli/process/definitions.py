@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from penstock.app.access.candidates import Who
+from penstock.app.penstock import Penstock
 from penstock.app.process.definitions import Defined, Processes, approval_of
 from penstock.app.process.error_words import process_words
 from penstock.app.process.extraction import text_of_pdf
@@ -17,12 +19,12 @@ from penstock.app.process.models import Proposed, extracted
 from penstock.app.process.models import import_discovered as discovered
 from penstock.app.process.reevaluation import ThresholdReading, reevaluation
 from penstock.app.releases.documents import read_source
+from penstock.cli.acting import By, Claimed, acting
 from penstock.cli.drive import attached, driving_or_attached, until_done
 from penstock.cli.options import STORE, Document, Json, Store
 from penstock.cli.output import DONE, TONES, finding_json, print_finding, print_json, print_list, say, short
 from penstock.cli.process.event_log import log
 from penstock.cli.process.instances import Id, compensate, events, instance, start, terminate
-from penstock.cli.process.items import By
 from penstock.cli.releases import CHANGES, SAME, New, Old
 from penstock.errors import BadInput, DocumentInvalid
 from penstock.lang.process.diff import difference
@@ -57,7 +59,7 @@ def _print(row: ReleaseRow) -> None:
 
 def define(
     file: Document,
-    by: By = "",
+    by: By = None,
     unsound: Annotated[bool, typer.Option("--unsound", help="Although not every instance can end.")] = False,
     json: Json = False,
     store: Store = STORE,
@@ -67,7 +69,9 @@ def define(
     async def work() -> Defined:
         async with contextlib.AsyncExitStack() as stack:
             door = await driving_or_attached(stack, store, create=True)
-            return await Processes(door).define(read_source(file), by=by or None, unsound=unsound)
+            return await Processes(door).define(
+                read_source(file), by=acting(door, by, "definition.write"), unsound=unsound
+            )
 
     try:
         done = until_done(work())
@@ -160,23 +164,31 @@ def _print_diff(changes: dict[str, Any], *, whole: bool = False) -> None:
 
 
 def approve(
-    id: Id, by: By, into: Into = None, json: Json = False, store: Store = STORE,
+    id: Id, by: By = None, into: Into = None, json: Json = False, store: Store = STORE,
 ) -> int:  # fmt: skip
     """Let a process be begun that was mined or extracted, and waits for somebody's approval."""
 
     async def work() -> Defined:
         async with contextlib.AsyncExitStack() as stack:
-            return await Processes(await driving_or_attached(stack, store)).approve(id, by=by, into=into)
+            door = await driving_or_attached(stack, store)
+            return await Processes(door).approve(id, by=_approver(door, by), into=into)
 
     return _saved(until_done(work()), json)
 
 
+def _approver(door: Penstock, by: str | None) -> Who:
+    who = acting(door, by, "process.model.approve")
+    if who is None:
+        raise BadInput(what="--by", why="nobody is named", hint="Write --by USER, or set PENSTOCK_KEY.")
+    return who
+
+
 def reject(
-    id: Id, by: By, comment: Reason, json: Json = False, store: Store = STORE,
+    id: Id, comment: Reason, by: By = None, json: Json = False, store: Store = STORE,
 ) -> int:  # fmt: skip
     """Keep a process from being begun that waits for somebody's approval. It stays readable, with the reason."""
     with attached(store) as door:
-        row = Processes(door).reject(id, by=by, comment=comment)
+        row = Processes(door).reject(id, by=_approver(door, by), comment=comment)
     return _saved(Defined(row, False), json)
 
 
@@ -194,7 +206,7 @@ def _saved(done: Defined, json: bool) -> int:
 def import_discovered(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The model that was mined, as BPMN 2.0 XML.")],
     log: Annotated[str, typer.Option("--log", metavar="ID", help="The event log that it was mined from.")],
-    by: By = "",
+    by: By = None,
     algorithm: Annotated[str, typer.Option("--algorithm", metavar="NAME", help="How it was mined.")] = "unknown",
     fitness: Annotated[float, typer.Option("--fitness", metavar="0..1", min=0, max=1, help="How well it fits.")] = 0.0,
     precision: Annotated[
@@ -213,7 +225,9 @@ def import_discovered(
     async def work() -> Defined:
         async with contextlib.AsyncExitStack() as stack:
             door = await driving_or_attached(stack, store, create=True)
-            return await discovered(door, log, source, mined, by=by or "cli", base=base)
+            return await discovered(
+                door, log, source, mined, by=acting(door, by, "definition.write") or Claimed("cli"), base=base
+            )
 
     try:
         return _saved(until_done(work()), json)
@@ -227,7 +241,7 @@ def extract(
     id: Annotated[str, typer.Option("--id", metavar="ID", help="The id it gets; else one from its title.")] = "",
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the definition here.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Keep it; unsure ones wait for an approval.")] = False,
-    by: By = "",
+    by: By = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -239,7 +253,9 @@ def extract(
         async with contextlib.AsyncExitStack() as stack:
             door = await driving_or_attached(stack, store, create=True)
             words = await text_of_pdf(source) if text is None else text
-            return await extracted(door, words, id=id, by=by or "cli", store=save)
+            return await extracted(
+                door, words, id=id, by=acting(door, by, "definition.write") or Claimed("cli"), store=save
+            )
 
     done = until_done(work())
     if out is not None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from penstock.errors import PenstockError
-from penstock.expr import FUNCTIONS, Expression, compile_expression, compile_template
+from penstock.expr import FUNCTIONS, Expression, compile_expression, compile_template, foreign_constant
 from penstock.expr.nodes import Call, HostCall, Literal, Name, Node, Path, Template
 from penstock.lang.contract import Setting
 from penstock.lang.decision.expression_literals import expression_literal
+from penstock.lang.decision.member_checks import MemberCheck, known_shapes
+from penstock.lang.decision.shapes import Shape
 from penstock.lang.decision.symbols import ROOTS, SymbolTable
 from penstock.lang.decision.workflow import Workflow, WorkflowNode
 from penstock.lang.document import child_pointer
-from penstock.lang.report import ElementReport, Report, did_you_mean
+from penstock.lang.report import ElementReport, PlaceReport, Report, did_you_mean
 
+_NO_SHAPES: Mapping[str, Shape] = {}
 _RESERVED_KEYS = ("$expr", "$template")
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*\Z|//[^/?#]*\Z")
 _SYNTAX_HINT = "Correct the text at the character named; texts are quoted with ' or \"."
@@ -56,6 +60,10 @@ class SharedContext:
     dependencies: list[tuple[str, str, str]] = field(default_factory=list)  # type, id, pointer
     prefetched: list[Any] = field(default_factory=list)  # assets that are fetched when a run starts
     result_names: frozenset[str] | None = None  # the outputs that are the run's result; None: all of them
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        return known_shapes(self.workflow, self.symbols)
 
 
 @dataclass
@@ -106,11 +114,16 @@ class LoweringContext(ElementReport):
 
     # -- expressions and templates -------------------------------------------------------------------------------------
 
-    def expression(self, text: str | None, path: str, *local: str) -> str | None:
-        """The text of an expression field; None, and reported, when it cannot be read."""
-        return self.expression_at(text, self.at(path), *local)
+    def expression(
+        self, text: str | None, path: str, *local: str, shapes: Mapping[str, Shape] = _NO_SHAPES
+    ) -> str | None:
+        """The text of an expression field; None, and reported, when it cannot be read. `shapes` are those of local
+        names."""
+        return self.expression_at(text, self.at(path), *local, shapes=shapes)
 
-    def expression_at(self, text: str | None, at: str, *local: str) -> str | None:
+    def expression_at(
+        self, text: str | None, at: str, *local: str, shapes: Mapping[str, Shape] = _NO_SHAPES
+    ) -> str | None:
         if text is None:
             return None
         try:
@@ -119,7 +132,14 @@ class LoweringContext(ElementReport):
             self._report_unreadable(error, at)
             return None
         self._check_reads(compiled, at, local, secrets=False)
+        known = {**{name: shape for name, shape in self.shared.shapes.items() if name not in local}, **shapes}
+        self.member_check(compiled.source, at, known).check(compiled.tree)
         return text
+
+    def member_check(self, source: str, at: str, shapes: Mapping[str, Shape] | None = None) -> MemberCheck:
+        """A check of what an expression reads of outputs whose shape is known."""
+        report = PlaceReport(self.shared.report, at, self.node.id, self.shared.reported)
+        return MemberCheck(self.shared.shapes if shapes is None else shapes, source, report)
 
     @staticmethod
     def reads_outside(text: str) -> bool:
@@ -208,6 +228,7 @@ class LoweringContext(ElementReport):
             self._report_unreadable(error, at)
             return None
         self._check_reads(compiled, at, local, secrets=secrets)
+        self.member_check(text, at).check(compiled.tree, local)
         return {"$template": text}
 
     def _report_unreadable(self, error: PenstockError, at: str) -> None:
@@ -234,7 +255,8 @@ class LoweringContext(ElementReport):
             self._collect_reads(compiled.tree, compiled.source, at)
 
     def _report_unknown(self, name: str, at: str, local: Collection[str]) -> None:
-        hint = did_you_mean(name, {*self.shared.symbols.known, *local} - ROOTS, "Names are node ids and variables.")
+        known = {*self.shared.symbols.known, *local} - ROOTS
+        hint = foreign_constant(name) or did_you_mean(name, known, "Names are node ids and variables.")
         self.error_once_at(
             "unresolved_reference", f"«{name}» is not the name of anything in this workflow.", at, hint=hint
         )

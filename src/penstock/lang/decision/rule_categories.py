@@ -18,6 +18,8 @@ CATEGORY: dict[str, str] = {
     "no_start_node": "semantic",
     "unreachable_node": "semantic",
     "unresolved_reference": "semantic",
+    "unknown_member": "semantic",
+    "unknown_value": "semantic",
     "n_of_range": "semantic",
     "unique_branch_ids": "semantic",
     "switch_setting": "semantic",

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from penstock.lang.decision import limits
 from penstock.lang.decision.node_fields import BreakerFields, Checkpoint, IdempotencyFields, NodeFields, RetryPolicy
+from penstock.lang.decision.shapes import Shape
 from penstock.lang.fields import Fields
 
 SCHEMA = "https://factory.ai/schemas/workflow-dsl-v2.json"
@@ -165,6 +166,8 @@ class NodeTraits:
     computes_output: Callable[[Any], bool] = lambda fields: False
     #: does the executor apply `output.schema` and `output.transform`?
     shapes_output: Callable[[Any], bool] = lambda fields: False
+    #: what members its output has, before anything the author makes of it
+    output_shape: Callable[[Any], Shape | None] = lambda fields: None
 
 
 @dataclass

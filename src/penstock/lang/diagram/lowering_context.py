@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.errors import PenstockError
-from penstock.expr import compile_expression
+from penstock.expr import compile_expression, foreign_constant
 from penstock.expr.root_names import HOST_ROOTS
 from penstock.lang.contract import Setting
 from penstock.lang.diagram.persons import Person, person_args
@@ -150,7 +150,8 @@ def check_expression(text: str, names: set[str], report: Report, at: str, node: 
         return None
     unknown = sorted(compiled.roots - names - set(ROOTS) - HOST_ROOTS)
     for name in unknown:
-        hint = did_you_mean(name, names | set(ROOTS), "A connection brings a name: its label, or where it comes from.")
+        otherwise = "A connection brings a name: its label, or where it comes from."
+        hint = foreign_constant(name) or did_you_mean(name, names | set(ROOTS), otherwise)
         message = f"The expression uses «{name}», which nothing brings here."
         report.error("unresolved_reference", message, at, hint=hint, node=node)
     return None if unknown else set(compiled.roots)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 
+from penstock.lang.document import child_pointer
 from penstock.lang.process import limits
 from penstock.lang.process.fields import ActivityFields, EventFields
 from penstock.lang.process.lowering_context import SharedContext
-from penstock.lang.process.nodes.activities import ASSIGNMENT_RULES, role_of
+from penstock.lang.process.nodes.candidates import ASSIGNMENT_RULES, role_of
 from penstock.lang.process.rule_categories import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.lang.process.start_triggers import check_start_trigger
 from penstock.lang.process.unused_fields import report_unused_fields
-from penstock.lang.report import Report, did_you_mean
+from penstock.lang.python_scripts import check_script, result_names
+from penstock.lang.report import PlaceReport, Report, did_you_mean
 from penstock.lang.schemas import schema_problem
 from penstock.net.checks import check
 from penstock.net.model import Net
@@ -62,6 +64,24 @@ def check_net(net: Net, shared: SharedContext) -> None:
         reported.add((finding.rule, node))
         add = report.error if finding.severity == "error" else report.warning
         add(finding.rule, finding.message, finding.where, hint=finding.hint, node=node)
+
+
+def check_scripts(shared: SharedContext) -> None:
+    """The scripts of all elements. An instance may begin with any variables, so that only a near miss of one that is
+    named elsewhere is told, and what the sandbox does not have."""
+    elements = shared.definition.elements.values()
+    known = {"undone", "variables", *shared.definition.data, *shared.variables}
+    for element in elements:
+        f = element.activity
+        if f is not None:
+            known |= {str(name) for name in (f.form or {}).get("properties") or ()}
+            known |= {f.multi.item} if f.multi is not None else set()
+            known |= result_names(f.python_code or "")
+    for element in elements:
+        f = element.activity
+        if f is not None and f.type == "scriptTask":
+            report = PlaceReport(shared.report, child_pointer(element.pointer, "python_code"), element.id)
+            check_script(f.python_code or "", known, report, all_known=False)
 
 
 def _check_dependencies(shared: SharedContext) -> None:

@@ -27,12 +27,18 @@ def milliseconds(text: str) -> int | None:
     return round(min(total * 1000, _MOST_MS))  # also cuts what overflows a float
 
 
+def is_rough(text: str) -> bool:
+    """Does a duration count in years or months, which are not all as long?"""
+    match = _DURATION.match(text.strip())
+    return match is not None and (match["years"] is not None or match["months"] is not None)
+
+
 def cycle(text: str) -> tuple[int, int] | None:
-    """R3/PT10M as (times, milliseconds); R/PT10M has no end, and 0 times. None when it is no cycle."""
+    """R3/PT10M as (times, milliseconds); R/PT10M has no end, and 0 times. None when it is no cycle, or never comes."""
     match = _CYCLE.match(text.strip())
     if match is None:
         return None
     interval, times = milliseconds(match["interval"]), match["times"]
-    if not interval:
+    if not interval or times and not int(times[:7]):
         return None
     return (int(times or 0) if len(times) < 7 else _MOST_TIMES), interval

@@ -122,6 +122,10 @@ class ActivityFields(Fields):
         str | dict[str, Any] | None, Meta(description="What undoes it: an activity's id, a tool, or {tool, params}.")
     ] = None
     role: Annotated[str | None, Meta(description="The role whose work it is: its id, its name, or a lane.")] = None
+    candidates: Annotated[
+        list[str] | None,
+        Meta(description="Who may do it, instead of `role`: user:ID, role:NAME, group:NAME, user:${a variable}."),
+    ] = None
     bpmn: Annotated[Tag | None, Meta(description="The BPMN element it was read from.")] = None
     parent: Annotated[str, Meta(description="The sub-process it lies in.")] = ""
     form: Annotated[dict[str, Any] | None, Meta(description="JSON Schema of the result.")] = None

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
-from penstock.lang.process.checks import check_definition, check_net
+from penstock.lang.process.checks import check_definition, check_net, check_scripts
 from penstock.lang.process.compensation import with_compensation
 from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
@@ -62,6 +62,7 @@ def lower(definition: Definition, report: Report, setting: Setting) -> Lowered |
         source_map=places,
     )
     check_net(net, shared)
+    check_scripts(shared)
     return Lowered(net, shared.children)
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import PenstockError
-from penstock.expr import compile_expression
+from penstock.expr import compile_expression, foreign_constant
 from penstock.lang.contract import Setting
-from penstock.lang.process.durations import milliseconds
+from penstock.lang.process.durations import is_rough, milliseconds
 from penstock.lang.process.expression_names import instance_variables
 from penstock.lang.process.flow_conditions import FlowConditions, read_flow_conditions, unwrapped
 from penstock.lang.process.graph import ProcessGraph
@@ -124,6 +124,10 @@ class LoweringContext(ElementReport):
         if duration_ms is None:
             hint = "Write an ISO 8601 duration such as PT30M or P1D, or a number of seconds."
             self.error("bad_duration", f"«{value}» is not a duration.", path, hint=hint)
+        elif is_rough(value):
+            message = f"«{value}» is {duration_ms // 86_400_000} days here: a year counts 365 and a month 30."
+            hint = "Write the days, or a date that an expression gives."
+            self.warning("rough_duration", message, path, hint=hint)
         return duration_ms or 0, None
 
 
@@ -146,6 +150,10 @@ def check_expression(text: str, shared: SharedContext, at: str, node: str, *know
         message = f"«{name}» means the element of that id here, not a variable."
         hint = f"Write context['{name}'] for the variable, or give the element another id."
         shared.report.warning("name_of_element", message, at, hint=hint, node=node)
+    for name in sorted(names - shared.definition.elements.keys()):
+        if hint := foreign_constant(name):
+            message = f"«{name}» is the name of a variable here, and no constant."
+            shared.report.warning("name_of_constant", message, at, hint=hint, node=node)
     shared.variables |= names - shared.definition.elements.keys()
     return text
 

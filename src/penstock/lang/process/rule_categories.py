@@ -14,9 +14,11 @@ CATEGORY: dict[str, str] = dict.fromkeys(
         "unknown_role", "bad_assignment_rule", "compensation_target", "boundary_target", "boundary_without_flow",
         "bpmn_not_supported", "start_with_incoming", "end_with_outgoing", "event_gateway_target", "sub_process_missing",
         "sub_process_unknown", "container_with_activities", "origin_unknown", "missing_dependency",
-        "name_of_element", "idle_field", "event_sub_process_start", "event_sub_process_flow", "handler_with_flow",
+        "name_of_element", "name_of_constant", "idle_field", "event_sub_process_start", "event_sub_process_flow",
+        "handler_with_flow",
         "unreachable_node", "join_never_satisfied", "UNBOUNDED_LOOP", "RACE", "recursive_process",
-        "loop_by_count", "left_out", "escalation_of_call", "service_by_person",
+        "loop_by_count", "left_out", "escalation_of_call", "service_by_person", "assignment_not_understood",
+        "nobody_holds",
     ),
     "semantic",
 )  # fmt: skip

@@ -13,7 +13,17 @@ from penstock.lang.process.schema import Element
 
 _MESSAGES = ("message", "signal")
 #: Fields that only some types of activities use.
-_WORK_ITEM = ("instruction", "input_data", "output_data", "form", "due", "escalate_to", "priority", "role")
+_WORK_ITEM = (
+    "instruction",
+    "input_data",
+    "output_data",
+    "form",
+    "due",
+    "escalate_to",
+    "priority",
+    "role",
+    "candidates",
+)
 _AGENT = ("agent", "agent_mode")
 _SEND = ("message", "signal", "payload")
 _RECEIVE = ("message", "signal", "correlation")

@@ -6,6 +6,7 @@ import contextlib
 import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import psycopg
@@ -46,6 +47,10 @@ class ServerAddress(Protocol):
     """Where a server is; as text it is without the password."""
 
     conninfo: dict[str, str]
+
+    def beside(self, what: str) -> Path:
+        """A file that belongs to it, on this machine."""
+        ...
 
 
 class TextDumper(Dumper):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.kernel.state import STATUS
-from penstock.store.schema import IN_FORCE, RELEASED_LATER, first_of
+from penstock.store.schema import IN_FORCE, KEYS_LATER, RELEASED_LATER, before, first_of
 from penstock.store.tables import (
     API_KEY,
     AUDIT,
@@ -165,7 +165,11 @@ def _added(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
 #: version → statements that lead from the version before to it
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     3: (
-        *(statement for table in (API_KEY, AUDIT, REQUEST, DRAFT, REMARK) for statement in create(table)),
+        *(
+            statement
+            for table in (before(API_KEY, KEYS_LATER), AUDIT, REQUEST, DRAFT, REMARK)
+            for statement in create(table)
+        ),
         _index(RUN, "run_parent"),
     ),
     4: (
@@ -186,5 +190,6 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         _later(LETTER, "letter_replayed"),
         'DROP INDEX IF EXISTS "event_open"',
         _index(EVENT, "event_open"),
+        *_added(API_KEY, KEYS_LATER),
     ),
 }

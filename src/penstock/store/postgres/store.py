@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 
 from penstock.errors import Fenced, StoreAway, StoreBusy, StoreMissing, StoreNewer, StoreNotOurs
+from penstock.store.audit_key import AuditKeys
 from penstock.store.postgres.batch import Ready, again, packed
 from penstock.store.postgres.connection import (
     BY_KEY,
@@ -72,6 +73,7 @@ class Postgres(PostgresSql, SqlStore):
 
     def __init__(self, server: ServerAddress, *, engine: bool = True, create: bool = True) -> None:
         self.path = server
+        self.audit_keys = AuditKeys(server.beside("audit-key"))
         self.commits = 0
         self.answers_lost = 0  # commits of which only the answer was lost
         self.fence = -1

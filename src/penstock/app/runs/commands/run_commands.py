@@ -9,13 +9,25 @@ from typing import Any
 
 import msgspec
 
+from penstock.app.access.candidates import Who, for_anybody, id_of
 from penstock.app.engine import Engine
+from penstock.app.language import app_language
 from penstock.app.releases.triggers import EventReceipt, event_row, receipt_of
 from penstock.app.runs.commands.answers import answer_to, check_result, not_waiting, refusal_of
 from penstock.app.runs.queries import Queries
+from penstock.app.runs.reading import RunReading
 from penstock.app.runs.run_view import calls_of
 from penstock.app.runs.timeline.fact_pages import reader_at_checkpoint
-from penstock.errors import NodeNotFound, NothingToUndo, NotTaken, NotWaiting, Refused, RunNotFound, StatusConflict
+from penstock.errors import (
+    ApproverDenied,
+    NodeNotFound,
+    NothingToUndo,
+    NotTaken,
+    NotWaiting,
+    Refused,
+    RunNotFound,
+    StatusConflict,
+)
 from penstock.host.children import child_id
 from penstock.host.clock import SystemClock
 from penstock.host.embedded import ReplyWaiter
@@ -80,12 +92,13 @@ class RunCommands:
             raise NotWaiting(why=why, hint="`penstock show RUN` shows how it ended.")
         await self.command(run, C.signal(id, name, payload))
 
-    async def respond(self, run: str, node: str, value: Any, by: str | None) -> None:
+    async def respond(self, run: str, node: str, value: Any, by: Who | None) -> None:
         reading = await self.door.reading_ahead(run)
         waiting = reading.fold.waiting()
-        command = answer_to(reading, node, value, by)
+        command = answer_to(reading, node, value, None if by is None else id_of(by))
         if command is None:
             raise not_waiting(self.door.view_of(reading), reading.net, node)
+        self._refuse_others(reading, command[1], by)
         for wait in waiting:
             if wait.node == node.partition("~")[0]:
                 check_result(wait.prompt, value, node)
@@ -94,6 +107,26 @@ class RunCommands:
         except StatusConflict as refused:  # somebody else was faster: said in the words of whoever answers
             again = await self.door.reading_ahead(reading.row.id)
             raise not_waiting(self.door.view_of(again), again.net, node) from refused
+
+    def _refuse_others(self, reading: RunReading, firing: int, by: Who | None) -> None:
+        """P-X.13: work that is for somebody is done by those whom it is for, whichever door they come by; a program
+        that names nobody does not do it for them. Raises ApproverDenied."""
+        from penstock.app.inbox.comments import check_eligible
+        from penstock.app.inbox.open_items import InboxItem, requester
+
+        st, item = reading.state, reading.state.items.get(firing)
+        if item is None or for_anybody(item.candidates):
+            return
+        node = author(reading.net.nodes[st.firings[firing].node])
+        asked = InboxItem(
+            id=f"{reading.row.id}/{node}~{firing}", run=reading.row.id, node=node, kind="work", title="", firing=firing,
+            document=reading.net.net.name, status=item.status, opened_at=0, candidates=item.candidates,
+            requested_by=requester(st),
+        )  # fmt: skip
+        if by is not None:
+            check_eligible(self.door, asked, by)
+        elif app_language(reading.net.net.language).work_rules is not None:
+            raise ApproverDenied(user="Somebody without a name", item=asked.id)
 
     async def cancel(self, run: str, mode: str) -> None:
         calls = await self._calls(run)

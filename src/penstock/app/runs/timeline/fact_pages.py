@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from penstock.app.runs.queries import Queries
 from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import FactLine, FactReader
@@ -28,6 +30,27 @@ def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[Fac
     last = lines[limit - 1].seq
     page = [line for line in lines if line.seq <= last]
     return page, last if len(page) < len(lines) or last < of else None, of
+
+
+class FactTime(msgspec.Struct, kw_only=True):
+    fact: int
+    at: int
+
+
+def fact_times(door: Queries, run: str, most: int) -> tuple[list[FactTime], int]:
+    """When facts happened, from the first to the last, as evenly as `most` of them allow; and how many there are. A
+    slider over a run of any length is drawn from it. Costs a look-up per fact that is told."""
+    row = door.row(run)
+    of = _count(door, row)
+    steps = min(most, of)
+    facts = sorted({1 + step * (of - 1) // max(steps - 1, 1) for step in range(steps)})
+    times = door.store.fact_times(row.no, facts)
+    return [FactTime(fact=fact, at=at) for fact, at in zip(facts, times, strict=True)], of
+
+
+def _count(door: Queries, row: RunRow) -> int:
+    ((row, tail),) = door.store.load([row.no])
+    return tail[-1].seq_to if tail else row.checkpoint_seq
 
 
 def reader_at_checkpoint(door: Queries, row: RunRow) -> FactReader | None:

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 from penstock.errors import ExprError, ExprSyntaxError
-from penstock.expr import RESERVED_ROOTS, Expression, compile_expression, compile_template
+from penstock.expr import RESERVED_ROOTS, Expression, compile_expression, compile_template, foreign_constant
 from penstock.expr.nodes import Literal, Name, Node, Path
 from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
@@ -58,7 +58,8 @@ class ExpressionCompiler:
     def _unknown(self, name: str, known: Collection[str], at: str, node: str) -> None:
         message = f"«{name}» is known here only when the data is one object with that field."
         otherwise = "With rows use scope each or latest, or a function over data."
-        self.report.warning("unknown_name", message, at, node=node, hint=did_you_mean(name, known, otherwise))
+        hint = foreign_constant(name) or did_you_mean(name, known, otherwise)
+        self.report.warning("unknown_name", message, at, node=node, hint=hint)
 
     def ordered(
         self, variables: Mapping[str, str], params: Mapping[str, Any], at: str = "", node: str = ""

@@ -21,6 +21,7 @@ from penstock.lang.decision.nodes.fragments import (
     read_duration,
     report_unused_fields,
 )
+from penstock.lang.decision.shapes import Shape, one_of
 from penstock.net.model import Trigger, Work
 
 #: W-4.6.6: the timeout of an approval that states none.
@@ -61,6 +62,11 @@ class ApprovalTimeout(OpenFields):
     duration_days: Any = None
 
 
+#: W-4.6, W-4.6.7; a form may ask for more.
+_OUTCOME = Shape({
+    "status": one_of("approved", "rejected", "timeout", "escalated"), "approver": None, "comment": None,
+    "approved_at": None, "approvals": None, "timed_out": None, "escalation_level": None, "request_id": None,
+})  # fmt: skip
 #: Stands in where the form is broken, which is reported elsewhere.
 _NOBODY = Approvers(targets=["role:nobody"])
 
@@ -195,4 +201,5 @@ APPROVAL = NodeType(
     lower=lower,
     alias=lambda node: "approval_result",
     effect=False,
+    output_shape=lambda f: _OUTCOME,
 )

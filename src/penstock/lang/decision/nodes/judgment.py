@@ -19,10 +19,14 @@ from penstock.lang.decision.nodes.fragments import (
     port_edge,
     task_fragment,
 )
+from penstock.lang.decision.shapes import closed, one_of
 from penstock.net.model import MERGE, Edge, Node, Trigger, Work
 
 #: Names that `human_review_if` reads: the fields of the verdict.
 RESULT = ("decision", "confidence", "reasoning", "matched_rules", "recommendations", "needs_review", "decided_by")
+#: W-4.3: what a verdict has besides, where there is something to say.
+_DECISION = one_of("normal", "warning", "critical", "unknown")
+_VERDICT = closed(*RESULT, "outputs", "rule_pack", "escalate", "llm_error", "rule_error", decision=_DECISION)
 #: C-52: the role that reviews when no role is named.
 _REVIEWER = "fn.coalesce(fn.get_tenant_config('judgment.reviewer_role'), 'quality_manager')"
 #: The verdict made from what a person posts.
@@ -94,7 +98,7 @@ def lower(f: JudgmentFields, context: LoweringContext) -> Fragment:
     }  # fmt: skip
     context.depend("rule_pack", policy.rule_pack_id, "policy/rule_pack_id")
     context.depend("prompt", policy.prompt_id, "policy/prompt_id")
-    review = context.expression(audit.human_review_if, "audit/human_review_if", *RESULT)
+    review = context.expression(audit.human_review_if, "audit/human_review_if", *RESULT, shapes={"decision": _DECISION})
     sees = review is not None and not compile_expression(review, words=True).roots <= {*RESULT}
     judgment = task_fragment(f, context, "judgment", args, sees_run=sees)
     return complete_fragment(_with_review(f, judgment, args, context) if _escalates(f) else judgment, f, context)
@@ -183,4 +187,5 @@ def _with_review(f: JudgmentFields, judgment: Fragment, args: dict[str, Any], co
 JUDGMENT = NodeType(
     "JUDGMENT", JudgmentFields, "Judges data by rules, a model or a person.", lower=lower,
     alias=lambda node: "judgment_result", timeout_ms=60_000, wrapped=_escalates, shapes_output=lambda f: True,
+    output_shape=lambda f: _VERDICT,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.node_fields import GuardedFields, OpenFields, OutputFields
 from penstock.lang.decision.nodes.contract import Fragment, NodeType
 from penstock.lang.decision.nodes.fragments import complete_fragment, net_node, report_unused_fields, single_node
+from penstock.lang.decision.shapes import Shape, closed
 from penstock.net.model import Body, Branch
 
 _MANY_BRANCHES = 10
@@ -102,7 +103,15 @@ def _is_empty_list(raw: dict[str, Any], i: int) -> bool:
     return isinstance(branches, list) and any(isinstance(b, dict) and b.get("nodes") == [] for b in branches[i : i + 1])
 
 
+def _merged_shape(f: ParallelFields) -> Shape | None:
+    """W-4.9: a record for every branch, by its id."""
+    if f.output is not None and f.output.merge_strategy != "object":
+        return None
+    record = closed("branch_id", "status", "output", "error", "duration_ms")
+    return closed(**{branch.id: record for branch in f.branches if branch is not None})
+
+
 PARALLEL = NodeType(
     "PARALLEL", ParallelFields, "Runs branches at once and joins them.", lower=lower,
-    alias=lambda node: "parallel_results", effect=False,
+    alias=lambda node: "parallel_results", effect=False, output_shape=_merged_shape,
 )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.expr import compile_expression
 from penstock.expr.limits import MAX_INTEGER, MAX_SOURCE
 from penstock.lang.decision import limits
 from penstock.lang.decision.expression_literals import expression_literal, list_literal
@@ -13,6 +14,7 @@ from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.node_fields import NodeFields, OpenFields
 from penstock.lang.decision.nodes.contract import Fragment, NodeType
 from penstock.lang.decision.nodes.fragments import complete_fragment, net_node, report_unused_fields, single_node
+from penstock.lang.decision.shapes import closed
 
 #: C-13: the priority of a case that states none.
 DEFAULT_PRIORITY = 1000
@@ -70,6 +72,8 @@ def lower(f: SwitchFields, context: LoweringContext) -> Fragment:
         context.error("missing_field", "What is compared is missing.", hint="Write `expression: ${…}`.")
     _report_unused_settings(f, context, conditions)
     tests = [_test(case, i, conditions, selector or "null", context) for i, case in enumerate(f.cases)]
+    if selector is not None and not conditions:
+        _check_values(f, selector, context)
     order = _order(f, context)
     every = f.multi_match is not None and f.multi_match.enabled and f.multi_match.mode == "all"
     named = [(tests[i], _case_name(f.cases[i]), f.cases[i].goto) for i in order]
@@ -129,6 +133,14 @@ def _test(case: SwitchCase, i: int, conditions: bool, selector: str, context: Lo
     return f"(({selector}) == {_case_literal(value, context, f'cases/{i}/value')})"
 
 
+def _check_values(f: SwitchFields, selector: str, context: LoweringContext) -> None:
+    """A case that what is compared can never equal."""
+    shape = context.member_check(selector, "").shape_of(compile_expression(selector, words=True).tree)
+    for i, case in enumerate(f.cases):
+        if case.value is not None and not (isinstance(case.value, str) and "${" in case.value):
+            context.member_check(selector, context.at(f"cases/{i}/value")).value(shape, case.value, selector)
+
+
 def _order(f: SwitchFields, context: LoweringContext) -> list[int]:
     """The order of the cases: by priority where `multi_match` asks for it, else as written (C-13)."""
     order = list(range(len(f.cases)))
@@ -171,4 +183,6 @@ def _case_literal(value: Any, context: LoweringContext, path: str) -> str:
     return text
 
 
-SWITCH = NodeType("SWITCH", SwitchFields, "Chooses the way.", lower=lower, effect=False)
+SWITCH = NodeType("SWITCH", SwitchFields, "Chooses the way.", lower=lower, effect=False,
+    output_shape=lambda f: closed("value", "matched", "goto"),
+)  # fmt: skip

@@ -22,6 +22,7 @@ from penstock.lang.decision.nodes.fragments import (
     task_fragment,
 )
 from penstock.lang.decision.policies import retry_of
+from penstock.lang.decision.shapes import Shape, closed
 from penstock.net.model import Poll, Trigger
 
 #: C-38: the timeout of an event, a poll or a manual wait that states none.
@@ -234,7 +235,13 @@ def _alias(id: str) -> str:
     return rest if rest.endswith("_result") else f"{rest}_result" if rest else ""
 
 
+def _resumed_shape(f: WaitFields) -> Shape | None:
+    """W-4.7.4: a wait for a moment brings the moment; any other what has come."""
+    timed = f.condition is not None and f.condition.type == "time" and f.timeout is None
+    return closed("resumed_at", "waited_ms") if timed else None
+
+
 WAIT = NodeType(
     "WAIT", WaitFields, "Waits for news, a moment, a status or a person.", lower=lower, alias=_alias, effect=False,
-    wrapped=_keeps_part,
+    wrapped=_keeps_part, output_shape=_resumed_shape,
 )  # fmt: skip

@@ -9,6 +9,8 @@ from msgspec import Meta
 
 from penstock.lang.diagram.lowering_context import LoweringContext
 from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, single_node, task_node
+from penstock.lang.python_scripts import check_script
+from penstock.lang.report import PlaceReport
 
 _PATH = re.compile(r"[\w./-]+\.py")
 
@@ -36,6 +38,9 @@ def lower(f: CodeJobFields, context: LoweringContext) -> Fragment:
             "Go on with `on_error: continue`, or do what may fail in an api_job or a handler."
         )
         context.warning("retry_cannot_help", message, "retry", hint=hint)
+    if not any(finding.where.pointer == context.at("language") for finding in context.report.findings):
+        report = PlaceReport(context.report, context.at("file_path" if f.file_path else "code"), context.label)
+        check_script(code, {*context.names, "default"}, report, f.function_name)
     args: dict[str, Any] = {"language": f.language, "code": code}
     if f.function_name:
         args["function"] = f.function_name

@@ -60,6 +60,9 @@ class _Reader:
         self.definitions = {child.get("id"): child for child in self.root.children
                             if child.space == BPMN and child.name in TRIGGERS}  # fmt: skip
         self.left_out: list[XmlElement] = []  # processes of the file that are kept, and not imported
+        self.resources = {
+            node.get("id"): node.get("name") or node.get("id") for node in self.root.all("resource", BPMN)
+        }
         self.handlers: dict[str, str] = {}  # boundary event of compensation → its handler
         self.author_ids: dict[str, str] = {}  # id in the file → the author's id, which XML could not hold
 
@@ -266,7 +269,7 @@ class _Reader:
             entry["message"] = self._named("message", ref) if ref else entry["name"]
         if multi := _multi(node):
             entry["multi"] = multi
-        vendors.read(node, entry, self.roles)
+        vendors.read(node, entry, self.roles, self.resources)
         own = self._own_settings(node)
         if not {"agent", "agent_mode"} & own.keys():
             vendor_tasks.read_tool(node, entry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.lang.process.bpmn.vocabulary import BPMN, CAMUNDA, ZEEBE
@@ -10,6 +11,14 @@ from penstock.lang.process.bpmn.xml_tree import XmlElement
 
 _WRAPPED = re.compile(r"\A[#$]\{(.*)\}\Z", re.S)
 _PARTS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+#: parts of a list, in which an expression may have commas of its own
+_LISTED = re.compile(r"[#$]\{[^{}]*\}|[^,]+")
+_CALLED = re.compile(r"\b(user|group)\s*\(([^()]*)\)")
+_PLAIN = re.compile(r"(user|role):[^$#\s][^$]*\Z")
+#: BPMN's own words for who does it, and what a name alone means in them
+_OWNERS = {
+    "humanPerformer": "user", "performer": "user", "potentialOwner": "role", "resourceRole": "role",
+}  # fmt: skip
 _FEEL = (
     (re.compile(r"(?<![=!<>])=(?!=)"), "=="),
     (re.compile(r"\band\b"), "&&"),
@@ -38,15 +47,17 @@ def time_text(text: str) -> str:
     return f"${{{expression(text)}}}" if text.startswith("=") or _WRAPPED.match(text) else text
 
 
-def read(node: XmlElement, entry: dict[str, Any], roles: dict[str, dict[str, Any]]) -> None:
-    """Adds to an activity who does it, when it is due, what it calls and what it decides."""
-    user, groups = _attribute(node, "assignee"), _attribute(node, "candidateGroups")
+def read(
+    node: XmlElement, entry: dict[str, Any], roles: dict[str, dict[str, Any]], resources: Mapping[str, str]
+) -> None:
+    """Adds to an activity who does it, when it is due, what it calls and what it decides. `resources`: names by id."""
     due = _attribute(node, "dueDate")
+    given = {name: _attribute(node, name) for name in ("assignee", "candidateUsers", "candidateGroups")}
     for definition in _zeebe(node, "assignmentDefinition"):
-        user, groups = user or definition.get("assignee"), groups or definition.get("candidateGroups")
+        given = {name: text or definition.get(name) for name, text in given.items()}
     for schedule in _zeebe(node, "taskSchedule"):
         due = due or schedule.get("dueDate")
-    _assign(entry, user, groups, roles)
+    _assign(entry, given, _owners(node, resources), roles)
     if due.startswith("P"):
         entry["due"] = due
     decision = _attribute(node, "decisionRef")
@@ -72,17 +83,65 @@ def multi_instance_items(multi_instance: XmlElement) -> dict[str, Any]:
     return fields
 
 
-def _assign(entry: dict[str, Any], user: str, groups: str, roles: dict[str, dict[str, Any]]) -> None:
-    """P-X.13: an assignee or a group becomes a role with an assignment rule; an expression stays unassigned."""
-    first = (user or groups).split(",")[0].strip()
-    if not first or first.startswith(("=", "${", "#{")):
-        if first in ("${initiator}", "=initiator"):
-            roles["initiator"] = {"id": "initiator", "name": "initiator", "assignment_rule": "initiator"}
-            entry["role"] = "initiator"
-        return
-    id = f"user:{first}" if user else first
-    roles[id] = {"id": id, "name": first, "assignment_rule": f"user:{first}" if user else f"role:{first}"}
-    entry["role"] = id
+def _assign(
+    entry: dict[str, Any], given: Mapping[str, str], owners: list[str], roles: dict[str, dict[str, Any]]
+) -> None:  # fmt: skip
+    """P-X.13: one assignee or one group becomes a role with an assignment rule; several of them, and whom an expression
+    names, are the candidates of the activity. An assignee has it alone, whoever else is named."""
+    users = _targets("user", given["assignee"])
+    named = users or [*_targets("user", given["candidateUsers"]), *_targets("role", given["candidateGroups"]), *owners]
+    if named in (["user:${initiator}"], ["role:${initiator}"]):
+        roles["initiator"] = {"id": "initiator", "name": "initiator", "assignment_rule": "initiator"}
+        entry["role"] = "initiator"
+    elif len(named) == 1 and _PLAIN.match(named[0]) and named[0].startswith("user:" if users else "role:"):
+        (rule,) = named
+        name = rule.partition(":")[2]
+        id = rule if users else name
+        roles[id] = {"id": id, "name": name, "assignment_rule": rule}
+        entry["role"] = id
+    elif named:
+        entry["candidates"] = list(dict.fromkeys(named))
+
+
+def _targets(kind: str, text: str) -> list[str]:
+    """The targets of a list with commas; an expression in it is `kind:${…}`, and FEEL is one expression as a whole."""
+    if text.strip().startswith("="):
+        return [f"{kind}:${{{expression(text)}}}"]
+    parts = [part.strip() for part in _LISTED.findall(text) if part.strip()]
+    return [f"{kind}:${{{expression(part)}}}" if _WRAPPED.match(part) else f"{kind}:{part}" for part in parts]
+
+
+def _owners(node: XmlElement, resources: Mapping[str, str]) -> list[str]:
+    """BPMN's own: performers, and potential owners, of whom some modelers write user(kim) and group(clerks). What is
+    bound to parameters is not understood, and stays as a text that names nobody."""
+    named: list[str] = []
+    for name, kind in _OWNERS.items():
+        for owner in node.all(name, BPMN):
+            assignment = owner.first("resourceAssignmentExpression", BPMN)
+            text = "" if assignment is None else _inner_text(assignment)
+            ref = owner.child_text("resourceRef", BPMN).strip()
+            if text:
+                named += _owner_targets(kind, text)
+            elif ref in resources and owner.first("resourceParameterBinding", BPMN) is None:
+                named.append(f"role:{resources[ref]}")
+            else:
+                named.append(f"{name} {ref or owner.get('name')}".strip())
+    return named
+
+
+def _owner_targets(kind: str, text: str) -> list[str]:
+    """user(…) and group(…) may stand beside each other."""
+    called = _CALLED.findall(text)
+    if called and not _CALLED.sub("", text).strip(" ,\r\n\t"):
+        return [target for word, inner in called for target in _targets("user" if word == "user" else "role", inner)]
+    return _targets(kind, text)
+
+
+def _inner_text(assignment: XmlElement) -> str:
+    for name in ("formalExpression", "expression"):
+        if text := assignment.child_text(name, BPMN).strip():
+            return text
+    return assignment.text.strip()
 
 
 def _attribute(node: XmlElement, name: str) -> str:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 
-from penstock.lang.process.fields import ActivityFields, DataUse, ProcessData, ProcessRole
+from penstock.lang.process.fields import ActivityFields, DataUse, ProcessData
 from penstock.lang.process.lowering_context import LoweringContext
+from penstock.lang.process.nodes.candidates import candidates_of, targets_of
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, Fragment, activity_fields, core_id, link, node_base
 from penstock.lang.process.nodes.multi_instance import with_instances
 from penstock.net.model import ALL, Edge, Effect, Node, Trigger, Work
 
-#: P-X.13: how a role's work is assigned.
-ASSIGNMENT_RULES = ("round_robin", "least_loaded", "initiator")
-CHOSEN_BY_HOST = ("round_robin", "least_loaded")
 #: An overdue item is escalated again and again, as long as it is open.
 MAX_ESCALATIONS = 1_000_000
 VARIABLES = {"$expr": "context.variables"}
-_TARGET = re.compile(r"(user|role|group):\S")
 
 
 # ---- the work item ---------------------------------------------------------------------------------------------------
@@ -31,7 +27,7 @@ def work_item_fragment(
     """The fragment of a work item, with the data read before it and written after it."""
     f, orchestration = activity_fields(context), context.element.orchestration
     id = core_id(context.element)
-    chosen, candidates = _candidates(f, context)
+    chosen, candidates = candidates_of(f, context)
     data = {"$expr": "input_data"} if f.input_data else {}
     prompt: dict[str, Any] = {
         "kind": "work",
@@ -46,7 +42,7 @@ def work_item_fragment(
         "role": f.role,
         "priority": f.priority,
         "due": _due(f, context),
-        "approvers": _targets(orchestration.approvers, "orchestration/approvers", context),
+        "approvers": targets_of(orchestration.approvers, "orchestration/approvers", context),
     }
     if f.multi is not None:
         prompt["item"] = None if f.multi.mode == "loop" else {"$expr": f.multi.item or "item"}
@@ -110,55 +106,6 @@ def data_sources(uses: list[DataUse], path: str, context: LoweringContext) -> li
     return sources
 
 
-# ---- candidates ------------------------------------------------------------------------------------------------------
-
-
-def role_of(f: ActivityFields, context: LoweringContext) -> ProcessRole | None:
-    """The role that an activity names by id, by name or by lane; else that of its lane."""
-    definition = context.shared.definition
-    role_name = f.role or definition.lane_roles.get(context.id)
-    if not role_name:
-        return None
-    lanes = {lane.id: lane.role or lane.name for lane in definition.lanes}
-    for name in (role_name, lanes.get(role_name, "")):
-        if name in definition.roles:
-            return definition.roles[name]
-        by_name = [role for role in definition.roles.values() if role.name == name]
-        if by_name:
-            return by_name[0]
-    return None
-
-
-def _candidates(f: ActivityFields, context: LoweringContext) -> tuple[Node | None, Any]:
-    """P-X.13: the candidates of a work item, and a node that chooses the user where the rule asks the host to."""
-    role = role_of(f, context)
-    rule = role.assignment_rule if role is not None else None
-    if role is None or not rule:
-        return None, None
-    if rule == "initiator":
-        return None, _user("sys.trigger.initiator")
-    if rule in CHOSEN_BY_HOST:
-        args = {"rule": rule, "role": role.id, "role_name": role.name, "activity_id": context.id}
-        id = f"{core_id(context.element)}.assign"
-        chosen = Node(**node_base(context, id), kind="task", effect=Effect(executor="assign", args=args))
-        return chosen, _user("assigned.user")
-    return None, {"type": "any_of", "targets": [rule]}
-
-
-def _user(expr: str) -> dict[str, Any]:
-    """The user that an expression gives, if it gives one; else everybody who may."""
-    who = f"{{'type': 'any_of', 'targets': [fn.concat('user:', {expr})]}}"
-    return {"$expr": f"fn.if(fn.is_null({expr}), null, {who})"}
-
-
-def _targets(targets: list[str], path: str, context: LoweringContext) -> list[str]:
-    for i, target in enumerate(targets):
-        if not _TARGET.match(target):
-            hint = "Write user:ID, role:NAME or group:NAME."
-            context.error("bad_target", f"«{target}» names nobody.", f"{path}/{i}", hint=hint)
-    return list(targets)
-
-
 # ---- due time --------------------------------------------------------------------------------------------------------
 
 
@@ -171,7 +118,7 @@ def _due(f: ActivityFields, context: LoweringContext) -> Any:
 
 def _escalation(f: ActivityFields, context: LoweringContext) -> tuple[Trigger, ...]:
     """An overdue item goes to other candidates, who have the same time again."""
-    targets = _targets(f.escalate_to, "escalate_to", context)
+    targets = targets_of(f.escalate_to, "escalate_to", context)
     if f.escalate_to and f.due is None:
         hint = "Write `due: PT8H` beside it."
         context.warning("idle_field", "«escalate_to» is used only with «due».", "escalate_to", hint=hint)

@@ -1,4 +1,4 @@
-"""Settings of a tenant at the edge: what is in force, and what was proposed."""
+"""Changes that wait for a second person, at the edge."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import Field
 
 from penstock.api.bodies import ResponseBody
-from penstock.app.registry.setting_proposals import SettingProposal
+from penstock.app.registry.proposals import Proposal
 
 
-class ProposalOut(ResponseBody, of=SettingProposal, omit=("on",)):
+class ProposalOut(ResponseBody, of=Proposal, omit=("on",)):
     """It is not in force before another than `by` has approved it."""
 
     body: dict[str, Any] | None = Field(description="None: it is to be taken away.")

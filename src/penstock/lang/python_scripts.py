@@ -1,0 +1,177 @@
+"""Checks Python that a document brings for the sandbox: what it reads and nothing gives it, what it cannot import.
+
+The script is only read here, never run: its names come from Python's own tables of symbols.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import symtable
+import warnings
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+
+from penstock.lang.report import PlaceReport, did_you_mean
+
+#: What the sandbox has; a test holds these equal to it.
+BUILTINS = frozenset(
+    """
+    ArithmeticError AssertionError AttributeError BaseException Ellipsis Exception False FileExistsError
+    FileNotFoundError ImportError IndexError IsADirectoryError KeyError KeyboardInterrupt LookupError MemoryError
+    ModuleNotFoundError NameError None NotADirectoryError NotImplemented NotImplementedError OSError OverflowError
+    PermissionError RecursionError RuntimeError StopIteration SyntaxError SystemExit TimeoutError True TypeError
+    UnboundLocalError UnicodeDecodeError UnicodeEncodeError ValueError ZeroDivisionError __debug__ __file__ __name__ abs
+    all any bin bool bytes chr complex dict divmod enumerate eval exec filter float format frozenset getattr hasattr
+    hash hex id int isinstance iter len list locals map max min next object oct open ord pow print property range repr
+    reversed round set setattr slice sorted str sum tuple type zip
+    """.split()
+)
+MODULES = frozenset(
+    """
+    asyncio base64 binascii bisect collections copy csv dataclasses datetime decimal functools hashlib itertools json
+    math os pathlib posixpath random re sys time tomllib typing unicodedata
+    """.split()
+)
+_LONGEST = 64 * 1024
+_NEAR = 0.8
+
+
+def check_script(
+    source: str, known: Collection[str], report: PlaceReport, function: str = "", *, all_known: bool = True
+) -> None:
+    """Reports what is wrong with a script that is given the known names. Without `all_known` it may be given others,
+    too: then only a name that is nearly one of them is told, and one of Python's that the sandbox lacks."""
+    if not source.strip() or len(source) > _LONGEST:
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escapes and comparisons: nobody here has asked
+            tree = ast.parse(source)
+            table = symtable.symtable(source, "script", "exec")
+    except SyntaxError as error:
+        _report_unreadable(error, report)
+        return
+    except (ValueError, RecursionError, MemoryError):
+        return  # the sandbox says what it cannot read
+    _check_modules(tree, report)
+    _check_names(tree, table, known, all_known, report)
+    if function and function not in (defined := _functions(tree)):
+        hint = did_you_mean(function, defined, f"Write `def {function}(…):` in it.")
+        report.error("script_function", f"The script has no function «{function}».", hint=hint)
+
+
+def result_names(source: str) -> set[str]:
+    """The keys that a script writes out for its `result`, as far as it can be read."""
+    try:
+        tree = ast.parse(source[:_LONGEST])
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    results = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "result" for target in node.targets)
+    ]
+    keys = [key for value in results if isinstance(value, ast.Dict) for key in value.keys]
+    return {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+
+
+def _report_unreadable(error: SyntaxError, report: PlaceReport) -> None:
+    """What Python cannot read; the sandbox reads newer f-strings than this Python may."""
+    why = str(error.msg or "it is not Python")
+    if "f-string" not in why:
+        message = f"The script cannot be read: {why} ({_place(error.lineno or 1, (error.offset or 1) - 1)})."
+        report.error("script_syntax", message, hint="Correct the line; the script is Python.")
+
+
+def _place(line: int, column: int) -> str:
+    return f"line {line}, column {column + 1}"
+
+
+def _functions(tree: ast.Module) -> list[str]:
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+# ---- imports ---------------------------------------------------------------------------------------------------------
+
+
+def _check_modules(tree: ast.AST, report: PlaceReport) -> None:
+    for node in _outside_try(tree):
+        named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            named = [node.module or ""]
+        for name in named:
+            module = name.partition(".")[0]
+            if module not in MODULES:
+                place = _place(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+                hint = did_you_mean(module, MODULES, "The sandbox has math, json, re, datetime and some others.")
+                report.error("script_module", f"The sandbox has no module «{module}» ({place}).", hint=hint)
+
+
+def _outside_try(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those in a `try`, which may expect to fail."""
+    for child in ast.iter_child_nodes(tree):
+        if not isinstance(child, ast.Try):
+            yield child
+            yield from _outside_try(child)
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+
+def _check_names(
+    tree: ast.Module, table: symtable.SymbolTable, known: Collection[str], all_known: bool, report: PlaceReport
+) -> None:
+    if _expects_name_errors(tree):
+        return
+    free = _free_names(table) - BUILTINS - set(known)
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    for node in _first_reads(tree, free):
+        name, place = node.id, _place(node.lineno, node.col_offset)
+        near = _nearest(name, {*known, *(BUILTINS if name in called else ())})
+        if hasattr(builtins, name):
+            hint = did_you_mean(name, BUILTINS, "Write it another way.")
+            report.error("script_name", f"The sandbox has no «{name}» ({place}).", hint=hint)
+        elif all_known:
+            otherwise = "The script knows what its inputs bring, what it sets itself, and Python's own names."
+            hint = near or did_you_mean(name, known, otherwise)
+            report.error("script_name", f"The script reads «{name}» ({place}), which nothing gives it.", hint=hint)
+        elif near:
+            message = f"The script reads «{name}» ({place}), which nothing else here names."
+            report.warning("script_name", message, hint=near)
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name, known, n=1, cutoff=_NEAR) if len(name) > 2 else []
+    return f"Did you mean «{near[0]}»?" if near else ""
+
+
+def _expects_name_errors(tree: ast.Module) -> bool:
+    handled = (node.type for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler))
+    return any(
+        name.id == "NameError" for type in handled if type for name in ast.walk(type) if isinstance(name, ast.Name)
+    )
+
+
+def _free_names(top: symtable.SymbolTable) -> set[str]:
+    """The names that are read and that no line of the script sets."""
+    read: set[str] = set()
+    set_here: set[str] = set()
+    pending = [top]
+    while pending:
+        table = pending.pop()
+        pending += table.get_children()
+        for symbol in table.get_symbols():
+            outermost = table is top
+            if (outermost or symbol.is_declared_global()) and (symbol.is_assigned() or symbol.is_imported()):
+                set_here.add(symbol.get_name())
+            if symbol.is_referenced() and (outermost or symbol.is_global()):
+                read.add(symbol.get_name())
+    return read - set_here - {child.get_name() for child in top.get_children()}
+
+
+def _first_reads(tree: ast.Module, names: Collection[str]) -> list[ast.Name]:
+    """The first place of each name, in the order of the text."""
+    reads = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in names]
+    reads.sort(key=lambda node: (node.lineno, node.col_offset))
+    return list({node.id: node for node in reversed(reads)}.values())[::-1]
