@@ -39,4 +39,9 @@ class Store(
         """Bytes that it takes."""
         ...
 
+    def still_there(self) -> None:
+        """Raises StoreGone where what was opened is not there any more, as far as that is known without asking a
+        server. Each commit asks this by itself."""
+        ...
+
     def close(self) -> None: ...

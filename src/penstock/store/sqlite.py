@@ -30,6 +30,7 @@ from penstock.store.document_checkpoints import CHECKPOINT
 from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow, with_checksums
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
 from penstock.store.sql_store import SqlStore
+from penstock.store.sqlite_file import StoreFile
 from penstock.store.sqlite_sql import SqliteSql, raise_for
 from penstock.store.tables import PROJECTIONS
 from penstock.store.work_items import AGENT
@@ -84,6 +85,7 @@ class Sqlite(SqliteSql, SqlStore):
         self.fence = -1
         self._lock: int | None = None
         self._sick = False
+        self._file: StoreFile | None = None
         self.c: sqlite3.Connection = None  # type: ignore[assignment]  # until it is open
         if not create and not self.path.exists():
             raise StoreError(why=f"there is no store at {self.path}")
@@ -97,6 +99,7 @@ class Sqlite(SqliteSql, SqlStore):
                     self._take_lock()
                 self._open()
                 self._prepare()
+                self._file = StoreFile(self.path)
                 if engine:
                     self._take_fence()
                     if grow_mb:
@@ -212,6 +215,7 @@ class Sqlite(SqliteSql, SqlStore):
     def commit(self, batch: Batch) -> None:
         if self._sick:
             self._reopen()
+        self._before_writing()
         x, many = self.c.execute, self.c.executemany
         try:
             x("BEGIN IMMEDIATE")
@@ -248,23 +252,45 @@ class Sqlite(SqliteSql, SqlStore):
         except BaseException:
             self._rollback()
             raise
+        self._written()
         self.commits += 1
+
+    def still_there(self) -> None:
+        if self._file is not None:
+            self._file.check()
+
+    def _before_writing(self) -> None:
+        if self._file is not None:
+            self._file.check_file()
+            self._file.check_header()
+
+    def _written(self) -> None:
+        """What was written into a file that nobody finds again is not acknowledged."""
+        if self._file is not None:
+            self._file.check_file()
+            self._file.check_log()
 
     def _reopen(self) -> None:
         """After an I/O error nobody knows what the handle still holds: a new one reads what is on disk. It makes no
         file where there is none any more."""
+        self.still_there()  # a new handle must lead to the file that the runs in memory are from
         try:
             self.c.close()
             self._open("rw")
         except sqlite3.Error as error:
             raise_for(error, self.path)
+        if self._file is not None:
+            self._file.reopened()
         self._sick = False
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
+        self._before_writing()
         try:
-            return self.c.execute(statement, values)
+            done = self.c.execute(statement, values)
         except sqlite3.Error as error:
             raise_for(error, self.path)
+        self._written()
+        return done
 
     def add_net(self, row: NetRow) -> int:
         known = self._read("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()

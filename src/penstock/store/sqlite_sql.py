@@ -31,6 +31,9 @@ class SqliteSql(Sql):
 
     @contextlib.contextmanager
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+        writes = begin != "BEGIN"
+        if writes:
+            self._before_writing()
         try:
             self.c.execute(begin)
             yield
@@ -41,6 +44,16 @@ class SqliteSql(Sql):
         except BaseException:
             self._rollback()
             raise
+        if writes:
+            self._written()
+
+    def _before_writing(self) -> None:
+        """Raises StoreGone where the file is not the one that was opened."""
+        raise NotImplementedError
+
+    def _written(self) -> None:
+        """The same, after the commit."""
+        raise NotImplementedError
 
     def _rollback(self) -> None:
         # after SQLITE_FULL the transaction is gone already, and a blind ROLLBACK would raise; after an I/O error it may

@@ -126,8 +126,9 @@ def _server(asked: DoctorOptions) -> Iterator[Check]:
     limits, available = connection_limits(asked.settings), handles()
     says = (
         f"Connections: {limits.per_address} per address, {total_of(limits, available)} in all ({available} handles, "
-        f"{limits.reserve} kept for the engine); head within {limits.header_s:g} s, body rests {limits.body_idle_s:g} s "
-        f"and takes {limits.body_s:g} s at most, answers are read within {limits.write_idle_s:g} s; kept open for "
+        f"{limits.reserve} kept for the engine); head within {limits.header_s:g} s, body rests "
+        f"{limits.body_idle_s:g} s and takes {limits.body_s:g} s at most, answers are read within "
+        f"{limits.write_idle_s:g} s; kept open for "
         f"{limits.keep_alive_s:g} s and {limits.keep_alive_requests} requests."
     )
     few = available - limits.reserve < FEW_HANDLES

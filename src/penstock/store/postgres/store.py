@@ -289,6 +289,9 @@ class Postgres(PostgresSql, SqlStore):
         names = [table.name for table in (*TABLES, *SERVER_TABLES)]
         return int(self._one("SELECT sum(pg_total_relation_size(to_regclass(n))) FROM unnest(%s::text[]) n", (names,)))
 
+    def still_there(self) -> None:
+        """Which database it is, each commit knows by the fence."""
+
     def close(self) -> None:
         self.c.close()
 
