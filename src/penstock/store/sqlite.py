@@ -20,6 +20,7 @@ from penstock.errors import (
     Fenced,
     StoreAway,
     StoreBusy,
+    StoreDamaged,
     StoreError,
     StoreFull,
     StoreNewer,
@@ -30,8 +31,9 @@ from penstock.store.document_checkpoints import CHECKPOINT
 from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow, with_checksums
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
 from penstock.store.sql_store import SqlStore
+from penstock.store.sqlite_checks import SqliteChecks
 from penstock.store.sqlite_file import StoreFile
-from penstock.store.sqlite_sql import SqliteSql, raise_for
+from penstock.store.sqlite_sql import raise_for
 from penstock.store.tables import PROJECTIONS
 from penstock.store.work_items import AGENT
 
@@ -74,7 +76,7 @@ KEEP_CHECKPOINTS = "UPDATE checkpoint SET until=? WHERE run=?"
 LOOKS = 5
 
 
-class Sqlite(SqliteSql, SqlStore):
+class Sqlite(SqliteChecks, SqlStore):
     """`engine=True` takes the store for driving: one process at a time, held by a lock file and a fence. Readers need
     neither."""
 
@@ -110,6 +112,8 @@ class Sqlite(SqliteSql, SqlStore):
                 raise StoreAway(why=f"{self.path}: {error.strerror or error}") from error
             except sqlite3.Error as error:
                 raise_for(error, self.path)
+            except (TypeError, ValueError) as error:  # what it says of itself is no number, or not there
+                raise StoreDamaged(why=f"{self.path}: {error}") from error
             on_failure.pop_all()
 
     # -- opening -------------------------------------------------------------------------------------------------------
