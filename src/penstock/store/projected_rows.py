@@ -6,15 +6,10 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.store import schema, sqlite
+from penstock.store import schema
 from penstock.store.run_store import Batch
+from penstock.store.sqlite import PROJECTED
 from penstock.store.tables import PROJECTIONS, Table
-
-_STATEMENTS = (
-    (sqlite.INSERT_FIRING, "firing"), (sqlite.INSERT_WAIT, "wait"), (sqlite.DELETE_WAIT, "unwait"),
-    (sqlite.INSERT_ITEM, "item_new"), (sqlite.MOVE_ITEM, "item_moved"), (sqlite.INSERT_INCIDENT, "incident"),
-    (sqlite.INSERT_WORK, "work_new"), (sqlite.MOVE_WORK, "work_moved"), (sqlite.INSERT_JUDGMENT, "judgment"),
-)  # fmt: skip
 
 
 class ProjectedRows:
@@ -31,7 +26,7 @@ class ProjectedRows:
         """Every projection with its rows; nothing of it is left for the next batch."""
         self._c.execute("BEGIN")
         try:
-            for statement, field in _STATEMENTS:
+            for statement, field in PROJECTED:
                 if rows := getattr(batch, field):
                     self._c.executemany(statement, rows)
             made = [(table, self._c.execute(f'SELECT * FROM "{table.name}"').fetchall()) for table in PROJECTIONS]

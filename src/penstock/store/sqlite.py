@@ -73,6 +73,12 @@ INSERT_LETTER = (
 DELETE_LETTER = "DELETE FROM letter WHERE run=?"
 INSERT_CHECKPOINT = f"INSERT INTO checkpoint({CHECKPOINT}) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
 KEEP_CHECKPOINTS = "UPDATE checkpoint SET until=? WHERE run=?"
+#: what a batch does to the projections: statement, and the rows of it
+PROJECTED = (
+    (INSERT_FIRING, "firing"), (INSERT_WAIT, "wait"), (DELETE_WAIT, "unwait"), (INSERT_ITEM, "item_new"),
+    (MOVE_ITEM, "item_moved"), (INSERT_INCIDENT, "incident"), (INSERT_WORK, "work_new"), (MOVE_WORK, "work_moved"),
+    (INSERT_JUDGMENT, "judgment"), (INSERT_CAUSE, "cause"),
+)  # fmt: skip
 LOOKS = 5
 
 
@@ -322,13 +328,8 @@ class Sqlite(SqliteChecks, SqlStore):
             for row in c.execute(f"SELECT {RUN} FROM run ORDER BY no").fetchall():
                 batch = Batch()
                 project(RunRow(*row), self.journal(row[0]), batch)
-                for statement, rows in (
-                    (INSERT_FIRING, batch.firing), (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait),
-                    (INSERT_ITEM, batch.item_new), (MOVE_ITEM, batch.item_moved), (INSERT_INCIDENT, batch.incident),
-                    (INSERT_WORK, batch.work_new), (MOVE_WORK, batch.work_moved), (INSERT_JUDGMENT, batch.judgment),
-                    (INSERT_CAUSE, batch.cause),
-                ):  # fmt: skip
-                    c.executemany(statement, rows)
+                for statement, field in PROJECTED:
+                    c.executemany(statement, getattr(batch, field))
                 count += 1
         return count
 
