@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import StoreError, StoreFull, StoreNewer, StoreNotOurs
+from penstock.errors import StoreError, StoreFull, StoreGone, StoreNewer, StoreNotOurs
 from penstock.store import schema
 from penstock.store.audit_chain import AuditRow
 from penstock.store.run_lists import Ranking, RunFilter
@@ -305,6 +305,92 @@ def test_a_store_that_was_never_finished_is_made_again(tmp_path: Path) -> None:
     one = Sqlite(tmp_path / "store.db")
     assert one.last_run() == 0
     one.close()
+
+
+# ---- is it still there -----------------------------------------------------------------------------------------------
+
+
+def _another(path: Path) -> None:
+    other = path.with_name("other.db")
+    Sqlite(other).close()
+    other.replace(path)
+
+
+def _overwritten(path: Path, with_what: bytes) -> None:
+    with path.open("r+b") as file:
+        file.write(with_what)
+
+
+GONE: dict[str, Callable[[Path], Any]] = {
+    "deleted": lambda path: path.unlink(),
+    "renamed": lambda path: path.rename(path.with_name("elsewhere.db")),
+    "its folder renamed": lambda path: path.parent.rename(path.parent.with_name("elsewhere")),
+    "replaced": _another,
+    "its log deleted": lambda path: path.with_name(f"{path.name}-wal").unlink(),
+    "its log replaced": lambda path: Path(shutil.copy(path, path.with_name("x"))).replace(
+        path.with_name(f"{path.name}-wal")
+    ),
+    "overwritten": lambda path: _overwritten(path, b"dear diary, " * 500),
+    "emptied": lambda path: os.truncate(path, 0),
+}
+
+
+@pytest.mark.parametrize("how", GONE)
+def test_nothing_is_committed_into_a_file_that_is_not_there(tmp_path: Path, how: str) -> None:
+    """H13: SQLite itself would not notice, and what was acknowledged would be lost with the process."""
+    (tmp_path / "s").mkdir()
+    store = Sqlite(tmp_path / "s" / "store.db")
+    a_net(store)
+    store.commit(started(1))
+    store.still_there()
+    GONE[how](store.path)
+    for write in (
+        lambda: store.commit(started(2)), lambda: store.put_inbox(1, b"", 1), lambda: store.end_session("s", 1),
+        store.still_there,
+    ):  # fmt: skip
+        with pytest.raises(StoreGone) as refused:
+            write()
+        assert refused.value.passing and refused.value.hint
+    store.close()
+
+
+def test_a_file_that_comes_back_is_gone_on_with(tmp_path: Path) -> None:
+    """The same file at its path again: nothing that was refused is in it."""
+    store = Sqlite(tmp_path / "store.db")
+    a_net(store)
+    store.commit(started(1))
+    files = sorted(tmp_path.iterdir())
+    (tmp_path / "away").mkdir()
+    for file in files:
+        file.rename(tmp_path / "away" / file.name)
+    with pytest.raises(StoreGone):
+        store.commit(started(2))
+    for file in files:
+        (tmp_path / "away" / file.name).rename(file)
+    store.commit(started(3))
+    store.close()
+    again = Sqlite(tmp_path / "store.db")
+    assert [row.no for row, _ in again.load([1, 2, 3])] == [1, 3]
+    again.close()
+
+
+def test_what_is_written_while_the_file_goes_is_not_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look before a commit and its end."""
+    store = Sqlite(tmp_path / "store.db")
+    a_net(store)
+    right = store._written
+
+    def gone() -> None:
+        store.path.unlink()
+        right()
+
+    monkeypatch.setattr(store, "_written", gone)
+    with pytest.raises(StoreGone):
+        store.commit(started(1))
+    assert store.commits == 0
+    store.close()
 
 
 # ---- disks -----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.app.releases.releases import dsl_hash
 from penstock.errors import InputInvalid
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
@@ -42,11 +43,11 @@ def listen(host: Host, net: Net, wanted: Any = None, name: str = "wf", version: 
     """An active release that an event starts."""
     config = {"source": SOURCE, **({} if wanted is None else {"filter": wanted})}
     document = msgspec.json.encode({"id": name, "version": version, "trigger": {"type": "event", "config": config}})
-    host.store.put_release(
-        ReleaseRow(
-            "default", name, version, f"{name}{version}", "active", "h", host.release(net), document, SOURCE, None, 1
-        )
+    hash_ = dsl_hash(msgspec.json.decode(document))
+    row = ReleaseRow(
+        "default", name, version, f"{name}{version}", "active", hash_, host.release(net), document, SOURCE, None, 1
     )
+    host.store.put_release(row)
 
 
 def reached(store: Any, id: str = "e1") -> Reached:

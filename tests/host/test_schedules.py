@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.app.releases.releases import dsl_hash
 from penstock.errors import InputInvalid
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
@@ -47,7 +48,7 @@ def schedule(host: Host, row: ScheduleRow | None = None, net: Net | None = None,
         row = msgspec.structs.replace(row, next_at=next_time(row, host.clock.now()))
     number = host.release(net or chain(wait("w")))
     host.store.put_release(
-        ReleaseRow("default", row.name, row.version, "id", "active", "h", number, b"{}", None, None, 1)
+        ReleaseRow("default", row.name, row.version, "id", "active", dsl_hash({}), number, b"{}", None, None, 1)
     )
     assert host.store.move_releases([], [row])
 

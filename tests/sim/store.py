@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from penstock.errors import Fenced, RunAmbiguous, RunNotFound, StoreError, StoreFull
 from penstock.store.run_store import Batch, JournalRow, NetRow, RunRow, checksum
 from penstock.store.sql_store import INBOX_KEPT_MS
-from penstock.store.tables import TABLES
+from penstock.store.tables import TABLES, Table
 from penstock.store.work_items import AGENT
 from tests.sim.admin import SimAdmin
 from tests.sim.registry import SimRegistry
@@ -250,6 +250,9 @@ class SimStore(SimRegistry, SimAdmin):
     def last_run(self) -> int:
         return max(self.disk.tables["run"], default=0)
 
+    def newest_time(self) -> int:
+        return max((row[8] for row in self.disk.tables["run"].values()), default=0)
+
     def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
         for first, row in sorted(self.disk.journal.get(run, {}).items()):
             if first > after:
@@ -325,6 +328,23 @@ class SimStore(SimRegistry, SimAdmin):
         for no, at in later:
             row = rows[no]
             rows[no] = (*row[:5], row[5] + 1, at)
+
+    def projected(self, table: Table, run: int | str | None = None) -> list[Row]:
+        at = table.names.index("run")
+        return [row for row in self.disk.tables[table.name].values() if run is None or row[at] == run]
+
+    def every_tenant(self) -> list[str]:
+        places = {t.name: t.names.index("tenant") for t in TABLES if "tenant" in t.names}
+        return sorted({row[at] for name, at in places.items() for row in self.disk.tables[name].values()})
+
+    def blob_names(self, after: str = "", limit: int = 1000) -> list[str]:
+        return sorted(name for name in self.disk.tables["blob"] if name > after)[:limit]
+
+    def damage(self, *, quick: bool = False) -> Iterator[str]:
+        return iter(())
+
+    def still_there(self) -> None:
+        """Nobody can take it away."""
 
     def tidy(self, now: int) -> None:
         self.tidy_requests(now)

@@ -23,10 +23,11 @@ from penstock.api.addresses import network_of
 from penstock.app.access.connection_limits import ConnectionLimits
 
 log = logging.getLogger("penstock.connections")
-#: sockets that are taken from the system before the first of them is looked at; less than the reserve of handles
-AT_ONCE = 32
+#: sockets that are taken from the system at a time. It takes asyncio three more laps to look at them and to close what
+#: makes room for them, so four times as many may be open beyond the limit: half of the reserve
+AT_ONCE = 8
 #: connections that the system keeps for us meanwhile
-BACKLOG = 1024
+BACKLOG = 4096
 _MINUTE_S = 60.0
 _FIRST_S = 1.0  # what comes together stands in one line
 _MOST = 1_000  # addresses that are counted by themselves

@@ -11,11 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from penstock.app.access.connection_limits import connection_limits
+from penstock.app.maintenance.contents import quick_look
 from penstock.app.penstock import Penstock
+from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Profile, Store
 from penstock.cli.output import DONE, say
 from penstock.cli.settings import read_settings
-from penstock.errors import BadInput, ExtraMissing
+from penstock.errors import BadInput, ExtraMissing, StoreDamaged
 from penstock.host.sizes import sizes_of
 from penstock.host.tenants import Shared
 
@@ -92,6 +94,7 @@ def _run(
         body_limit=sizes.body_bytes, document_limit=sizes.document_bytes,
     )  # fmt: skip
     limits = connection_limits(known)
+    _look(store)
     app = create(door, options)
     listening = _listen(host, port)
     shown = f"http://{'localhost' if host in _HERE else host}:{listening.getsockname()[1]}"
@@ -102,6 +105,18 @@ def _run(
     server.run(sockets=[listening])
     door.raise_if_stopped()
     return DONE
+
+
+def _look(store: Path) -> None:
+    """A store that is damaged is not served: what is acknowledged into it might not be found again. Raises
+    StoreDamaged."""
+    if not store.exists():
+        return
+    with reading(store) as reader:
+        wrong = quick_look(reader.store)
+    if wrong:
+        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        raise StoreDamaged(why=f"{wrong[0]}{more}")
 
 
 def _origins(store: Path) -> tuple[str, ...]:

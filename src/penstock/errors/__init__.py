@@ -110,9 +110,11 @@ from penstock.errors.stores import NotTaken as NotTaken
 from penstock.errors.stores import SecretSealed as SecretSealed
 from penstock.errors.stores import StoreAway as StoreAway
 from penstock.errors.stores import StoreBusy as StoreBusy
+from penstock.errors.stores import StoreDamaged as StoreDamaged
 from penstock.errors.stores import StoreDenied as StoreDenied
 from penstock.errors.stores import StoreError as StoreError
 from penstock.errors.stores import StoreFull as StoreFull
+from penstock.errors.stores import StoreGone as StoreGone
 from penstock.errors.stores import StoreMissing as StoreMissing
 from penstock.errors.stores import StoreNewer as StoreNewer
 from penstock.errors.stores import StoreNotOurs as StoreNotOurs

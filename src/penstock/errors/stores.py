@@ -62,6 +62,21 @@ class StoreAway(StoreError, code="PS-503-STORE-AWAY"):
     hint = "Is its disk there, and may it be written to? Nothing that was acknowledged is lost."
 
 
+class StoreGone(StoreAway, code="PS-503-STORE-GONE"):
+    """The store is not where it was opened: {why}."""
+
+    hint = (
+        "Nothing was acknowledged since. Put the same file back and it goes on; where it is gone, stop the server and "
+        "restore a copy."
+    )
+
+
+class StoreDamaged(StoreError, code="PS-503-STORE-DAMAGED"):
+    """The store is damaged: {why}."""
+
+    hint = "Keep the file as it is. `penstock verify` says what is wrong; restore a copy: docs/howto/back-up.md."
+
+
 class StoreDenied(StoreError, code="PS-403-STORE"):
     """The server does not open the store: {why}."""
 

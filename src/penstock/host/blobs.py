@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -80,6 +80,11 @@ class Blobs:
                 return body
             return msgspec.msgpack.decode(packed)
         return body
+
+
+def is_named(name: str, packed: bytes, tenants: Iterable[str]) -> bool:
+    """Whether it is the name of this value, for one of these tenants or as older stores have it."""
+    return name == hashlib.sha256(packed).hexdigest() or any(name == _named(tenant, packed) for tenant in tenants)
 
 
 def _named(tenant: str, packed: bytes) -> str:

@@ -31,7 +31,7 @@ ONCE = "at_most_once"
 DROPPED = failed("DROPPED", "system", "nobody waits for it")
 #: effects after which, and nanoseconds after which, a task lets others have the loop
 IN_A_ROW = 128
-HOLDS_NS = 5_000_000
+HOLDS_NS = 3_000_000
 _MUTABLE = (dict, list, tuple)  # what an executor could change
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode

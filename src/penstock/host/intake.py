@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -40,6 +41,7 @@ KEEP_HOURS = 24.0
 #: The source of what the intake itself has to say, such as a severity that is on no scale.
 WARNING = "penstock.warning"
 AT_ONCE = 200  # runs that are looked at in one iteration, and events that are taken up of one tenant
+HOLDS_NS = 4_000_000  # nanoseconds after which it is left at that
 FULL_MS = 1000  # how soon a start is tried again for which there was no room
 _STARTS, _MESSAGE = 0, -1  # in place of a run: what the event begins, and who takes it
 _HOUR_MS = 3_600_000
@@ -91,6 +93,7 @@ class Intake:
         self.done: list[Delivery] = []
         self.told = False  # a run has told something that is to be taken up before the next turn
         self.asked: dict[int, list[Callable[[PenstockError | None], None]]] = {}  # of events that are not taken up yet
+        self.holds_ns = HOLDS_NS
         self._held_count = 0
         self.came = store.has_events()  # while nothing has ever come, no wait can have been missed by anything
         turns.on_waits.append(self._on_waits)
@@ -151,11 +154,17 @@ class Intake:
         self._try_held()
         if not (self.early or self.todo or self.done):
             return False
+        until = time.perf_counter_ns() + self.holds_ns
         for _ in range(min(AT_ONCE, len(self.early))):
             tenant, early = self.early.first()
             self._search(*early)  # it is gone from the list only when the store has answered
             self.early.done(tenant)
+            if time.perf_counter_ns() >= until:
+                break
+        until = time.perf_counter_ns() + self.holds_ns
         for _ in range(min(AT_ONCE, len(self.todo))):
+            if time.perf_counter_ns() >= until:
+                break
             tenant, (run, delivery) = self.todo.first()
             if run > _STARTS:
                 self._offer(run, delivery)

@@ -38,6 +38,8 @@ from penstock.store.run_store import Batch, RunStore
 BATCH = 512
 #: facts that a batch may make or fold before the others wait for the next one
 BATCH_FACTS = 2000
+#: nanoseconds after which a batch is left at that: facts are not equally dear in every language
+HOLDS_NS = 8_000_000
 #: runs that are read from the store at once
 LOADED_AT_ONCE = 128
 
@@ -63,7 +65,7 @@ class Turns(TurnRollback):
         self.wake_up: Callable[[], None] = _nobody_sleeps  # called when a run has got something to do
         self.wakes: list[tuple[int | None, int, str]] = []  # when the runs of this batch wake next, if they have timers
         self.stopped: list[tuple[LoadedRun, list[int]]] = []  # effects that this batch has dropped
-        self.batch_facts = BATCH_FACTS
+        self.batch_facts, self.holds_ns = BATCH_FACTS, HOLDS_NS
         self._facts = 0  # made by this batch
         # permanent counters: nanoseconds and numbers
         self.step_ns = self.commit_ns = self.out_ns = self.turns = self.batches = self.asks = 0
@@ -153,14 +155,15 @@ class Turns(TurnRollback):
     ) -> list[LoadedRun]:
         """Step the runs until the batch is full; who had no turn is put back. Returns those who had one."""
         self._facts = 0
-        folded = self.folded
+        folded, until = self.folded, time.perf_counter_ns() + self.holds_ns
         for first in range(0, len(taken), LOADED_AT_ONCE):
             some = taken[first : first + LOADED_AT_ONCE] if len(taken) > LOADED_AT_ONCE else taken
             cold = [loaded.no for loaded in some if loaded.run is None and loaded.no not in self.parked]
             if cold:
                 self.load(cold)
             for i, loaded in enumerate(some, first):
-                if self._facts + self.folded - folded >= self.batch_facts and i:
+                full = self._facts + self.folded - folded >= self.batch_facts
+                if i and (full or time.perf_counter_ns() >= until):
                     self.ready.put_back(taken[i:])
                     return taken[:i]
                 self._step(loaded, now, batch, asks, stepped)

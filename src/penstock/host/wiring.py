@@ -69,7 +69,7 @@ class EngineParts:
         settings = settings or {}
         self.store = store
         self.serve, self.alone, self.patient = serve, alone, patient
-        self.clock: Clock = clock or SystemClock()
+        self.clock: Clock = clock or SystemClock(store.newest_time())
         self._random = random.Random(seed)  # noqa: S311 (ids, not secrets)
         self.nets = Nets(store)
         self.limits = Limits(settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.store.access import AccessStore
 from penstock.store.artifacts import ArtifactStore
@@ -17,6 +17,7 @@ from penstock.store.releases import ReleaseStore
 from penstock.store.run_lists import RunListStore
 from penstock.store.run_store import Batch, JournalRow, RunRow, RunStore
 from penstock.store.schedules import ScheduleStore
+from penstock.store.tables import Table
 from penstock.store.work_items import WorkItemStore
 
 
@@ -35,8 +36,30 @@ class Store(
         """Drop every projection and fold it again; the number of runs folded."""
         ...
 
+    def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
+        """The rows that a projection has, of a run or all, in the order of their columns."""
+        ...
+
+    def every_tenant(self) -> list[str]:
+        """Who is named anywhere in it."""
+        ...
+
+    def blob_names(self, after: str = "", limit: int = 1000) -> list[str]:
+        """In their order, from one on."""
+        ...
+
     def size(self) -> int:
         """Bytes that it takes."""
+        ...
+
+    def damage(self, *, quick: bool = False) -> Iterator[str]:
+        """What the database itself finds wrong with its pages, rows and indexes; `quick` is bounded, whatever its
+        size."""
+        ...
+
+    def still_there(self) -> None:
+        """Raises StoreGone where what was opened is not there any more, as far as that is known without asking a
+        server. Each commit asks this by itself."""
         ...
 
     def close(self) -> None: ...

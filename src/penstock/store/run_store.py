@@ -94,6 +94,11 @@ def checksum(run: int, seq_from: int, seq_to: int, at: int, body: Any) -> int:
     return crc32(body, (run ^ seq_from << 8 ^ seq_to << 16 ^ at ^ at >> 32) & 0xFFFFFFFF)
 
 
+def is_whole(run: int, row: JournalRow) -> bool:
+    """Whether a row is what was written; of rows that are older than checksums nobody knows."""
+    return row.checksum is None or row.checksum == checksum(run, row.seq_from, row.seq_to, row.at, row.body)
+
+
 def with_checksums(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """The rows of a batch's journal as they are stored."""
     try:
@@ -147,6 +152,10 @@ class RunStore(Protocol):
         ...
 
     def last_run(self) -> int: ...
+
+    def newest_time(self) -> int:
+        """When a run's row was written last, which is at least when its timers were set; 0 where there is none."""
+        ...
 
     def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
         """Its turns after a fact, in pages: however slowly they are taken, no read of the store stays open."""
@@ -252,6 +261,10 @@ class SqlRuns(Sql):
     def last_run(self) -> int:
         number: int = self._one("SELECT coalesce(max(no),0) FROM run")
         return number
+
+    def newest_time(self) -> int:
+        at: int = self._one("SELECT coalesce(max(updated_at),0) FROM run")
+        return at
 
     def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
         columns = "seq_from,seq_to,at,body,checksum"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from penstock.store.access import FORGET_REQUESTS, FORGET_SESSIONS, SqlAccess
 from penstock.store.artifacts import SqlArtifacts
 from penstock.store.dead_letters import FORGET_LETTERS, SqlDeadLetters
@@ -14,6 +16,7 @@ from penstock.store.releases import SqlReleases
 from penstock.store.run_lists import SqlRunLists
 from penstock.store.run_store import SqlRuns
 from penstock.store.schedules import SqlSchedules
+from penstock.store.tables import TABLES, Table
 from penstock.store.work_items import SqlWorkItems
 
 INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
@@ -23,6 +26,20 @@ class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
     SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts,
 ):  # fmt: skip
+    def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
+        names = ",".join(f'"{name}"' for name in table.names)
+        sql = f'SELECT {names} FROM "{table.name}"'
+        return self._read(sql).fetchall() if run is None else self._read(f"{sql} WHERE run=?", (run,)).fetchall()
+
+    def every_tenant(self) -> list[str]:
+        tables = [table.name for table in TABLES if "tenant" in table.names]
+        return sorted(row[0] for row in self._read(" UNION ".join(f'SELECT tenant FROM "{name}"' for name in tables)))
+
+    def blob_names(self, after: str = "", limit: int = 1000) -> list[str]:
+        return [
+            row[0] for row in self._read("SELECT hash FROM blob WHERE hash>? ORDER BY hash LIMIT ?", (after, limit))
+        ]
+
     def tidy(self, now: int) -> None:
         with self.transaction():
             for statement in (

@@ -20,6 +20,7 @@ from penstock.errors import (
     Fenced,
     StoreAway,
     StoreBusy,
+    StoreDamaged,
     StoreError,
     StoreFull,
     StoreNewer,
@@ -30,7 +31,9 @@ from penstock.store.document_checkpoints import CHECKPOINT
 from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow, with_checksums
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
 from penstock.store.sql_store import SqlStore
-from penstock.store.sqlite_sql import SqliteSql, raise_for
+from penstock.store.sqlite_checks import SqliteChecks
+from penstock.store.sqlite_file import StoreFile
+from penstock.store.sqlite_sql import raise_for
 from penstock.store.tables import PROJECTIONS
 from penstock.store.work_items import AGENT
 
@@ -70,10 +73,16 @@ INSERT_LETTER = (
 DELETE_LETTER = "DELETE FROM letter WHERE run=?"
 INSERT_CHECKPOINT = f"INSERT INTO checkpoint({CHECKPOINT}) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
 KEEP_CHECKPOINTS = "UPDATE checkpoint SET until=? WHERE run=?"
+#: what a batch does to the projections: statement, and the rows of it
+PROJECTED = (
+    (INSERT_FIRING, "firing"), (INSERT_WAIT, "wait"), (DELETE_WAIT, "unwait"), (INSERT_ITEM, "item_new"),
+    (MOVE_ITEM, "item_moved"), (INSERT_INCIDENT, "incident"), (INSERT_WORK, "work_new"), (MOVE_WORK, "work_moved"),
+    (INSERT_JUDGMENT, "judgment"), (INSERT_CAUSE, "cause"),
+)  # fmt: skip
 LOOKS = 5
 
 
-class Sqlite(SqliteSql, SqlStore):
+class Sqlite(SqliteChecks, SqlStore):
     """`engine=True` takes the store for driving: one process at a time, held by a lock file and a fence. Readers need
     neither."""
 
@@ -84,6 +93,7 @@ class Sqlite(SqliteSql, SqlStore):
         self.fence = -1
         self._lock: int | None = None
         self._sick = False
+        self._file: StoreFile | None = None
         self.c: sqlite3.Connection = None  # type: ignore[assignment]  # until it is open
         if not create and not self.path.exists():
             raise StoreError(why=f"there is no store at {self.path}")
@@ -97,6 +107,7 @@ class Sqlite(SqliteSql, SqlStore):
                     self._take_lock()
                 self._open()
                 self._prepare()
+                self._file = StoreFile(self.path)
                 if engine:
                     self._take_fence()
                     if grow_mb:
@@ -107,6 +118,8 @@ class Sqlite(SqliteSql, SqlStore):
                 raise StoreAway(why=f"{self.path}: {error.strerror or error}") from error
             except sqlite3.Error as error:
                 raise_for(error, self.path)
+            except (TypeError, ValueError) as error:  # what it says of itself is no number, or not there
+                raise StoreDamaged(why=f"{self.path}: {error}") from error
             on_failure.pop_all()
 
     # -- opening -------------------------------------------------------------------------------------------------------
@@ -212,6 +225,7 @@ class Sqlite(SqliteSql, SqlStore):
     def commit(self, batch: Batch) -> None:
         if self._sick:
             self._reopen()
+        self._before_writing()
         x, many = self.c.execute, self.c.executemany
         try:
             x("BEGIN IMMEDIATE")
@@ -248,23 +262,45 @@ class Sqlite(SqliteSql, SqlStore):
         except BaseException:
             self._rollback()
             raise
+        self._written()
         self.commits += 1
+
+    def still_there(self) -> None:
+        if self._file is not None:
+            self._file.check()
+
+    def _before_writing(self) -> None:
+        if self._file is not None:
+            self._file.check_file()
+            self._file.check_header()
+
+    def _written(self) -> None:
+        """What was written into a file that nobody finds again is not acknowledged."""
+        if self._file is not None:
+            self._file.check_file()
+            self._file.check_log()
 
     def _reopen(self) -> None:
         """After an I/O error nobody knows what the handle still holds: a new one reads what is on disk. It makes no
         file where there is none any more."""
+        self.still_there()  # a new handle must lead to the file that the runs in memory are from
         try:
             self.c.close()
             self._open("rw")
         except sqlite3.Error as error:
             raise_for(error, self.path)
+        if self._file is not None:
+            self._file.reopened()
         self._sick = False
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
+        self._before_writing()
         try:
-            return self.c.execute(statement, values)
+            done = self.c.execute(statement, values)
         except sqlite3.Error as error:
             raise_for(error, self.path)
+        self._written()
+        return done
 
     def add_net(self, row: NetRow) -> int:
         known = self._read("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()
@@ -292,13 +328,8 @@ class Sqlite(SqliteSql, SqlStore):
             for row in c.execute(f"SELECT {RUN} FROM run ORDER BY no").fetchall():
                 batch = Batch()
                 project(RunRow(*row), self.journal(row[0]), batch)
-                for statement, rows in (
-                    (INSERT_FIRING, batch.firing), (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait),
-                    (INSERT_ITEM, batch.item_new), (MOVE_ITEM, batch.item_moved), (INSERT_INCIDENT, batch.incident),
-                    (INSERT_WORK, batch.work_new), (MOVE_WORK, batch.work_moved), (INSERT_JUDGMENT, batch.judgment),
-                    (INSERT_CAUSE, batch.cause),
-                ):  # fmt: skip
-                    c.executemany(statement, rows)
+                for statement, field in PROJECTED:
+                    c.executemany(statement, getattr(batch, field))
                 count += 1
         return count
 

@@ -8,9 +8,33 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from penstock.errors import Fenced, StoreAway, StoreBusy, StoreError, StoreFull, StoreNotOurs
+from penstock.errors import Fenced, StoreAway, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreNotOurs
 from penstock.store.run_store import RUN, JournalRow, RunRow
 from penstock.store.sql import Sql, marks
+
+
+class Reading(sqlite3.Cursor):
+    """Rows come when they are asked for, and so do SQLite's errors."""
+
+    path: Path
+
+    def fetchone(self) -> Any:
+        try:
+            return super().fetchone()
+        except sqlite3.Error as error:
+            raise_for(error, self.path)
+
+    def fetchall(self) -> list[Any]:
+        try:
+            return super().fetchall()
+        except sqlite3.Error as error:
+            raise_for(error, self.path)
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except sqlite3.Error as error:
+            raise_for(error, self.path)
 
 
 class SqliteSql(Sql):
@@ -19,7 +43,9 @@ class SqliteSql(Sql):
 
     def _read(self, sql: str, values: Iterable[Any] = ()) -> sqlite3.Cursor:
         try:
-            return self.c.execute(sql, tuple(values))
+            cursor = self.c.cursor(Reading)
+            cursor.path = self.path
+            return cursor.execute(sql, tuple(values))
         except sqlite3.Error as error:
             raise_for(error, self.path)
 
@@ -31,6 +57,9 @@ class SqliteSql(Sql):
 
     @contextlib.contextmanager
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+        writes = begin != "BEGIN"
+        if writes:
+            self._before_writing()
         try:
             self.c.execute(begin)
             yield
@@ -41,6 +70,16 @@ class SqliteSql(Sql):
         except BaseException:
             self._rollback()
             raise
+        if writes:
+            self._written()
+
+    def _before_writing(self) -> None:
+        """Raises StoreGone where the file is not the one that was opened."""
+        raise NotImplementedError
+
+    def _written(self) -> None:
+        """The same, after the commit."""
+        raise NotImplementedError
 
     def _rollback(self) -> None:
         # after SQLITE_FULL the transaction is gone already, and a blind ROLLBACK would raise; after an I/O error it may
@@ -74,6 +113,8 @@ def raise_for(error: sqlite3.Error, path: Path) -> NoReturn:
         raise StoreFull from error
     if code in ("SQLITE_NOTADB", "SQLITE_FORMAT"):
         raise StoreNotOurs(path=path) from error
+    if code.startswith("SQLITE_CORRUPT"):
+        raise StoreDamaged(why=f"{path}: {error}") from error
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         raise StoreBusy from error
     if code.startswith(("SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PROTOCOL")):

@@ -27,12 +27,7 @@ class Health(ResponseBody):
 
 @router.get("/health", response_model=Health, summary="Is it there")
 async def health(server: Server) -> Response:
-    trouble = server.door.host.trouble
-    body: dict[str, Any] = {
-        "status": "ok" if trouble is None else "degraded", "version": penstock.__version__,
-        "store": "ok" if trouble is None else trouble.code, "drives": server.door.drives,
-    }  # fmt: skip
-    return reply(Health, body)
+    return reply(Health, _body(server, server.door.host.trouble or _gone(server)))
 
 
 @router.get("/ready", response_model=Health, summary="Does it take more")
@@ -43,12 +38,29 @@ async def ready(request: Request, server: Server) -> Response:
     if trouble is not None:
         return problem(request, 503, trouble.code, str(trouble), hint=trouble.hint, headers={"Retry-After": "2"})
     server.door.raise_if_stopped()
-    return await health(server)
+    return reply(Health, _body(server, None))
+
+
+def _body(server: Server, trouble: StoreError | None) -> dict[str, Any]:
+    return {
+        "status": "ok" if trouble is None else "degraded", "version": penstock.__version__,
+        "store": "ok" if trouble is None else trouble.code, "drives": server.door.drives,
+    }  # fmt: skip
+
+
+def _gone(server: Server) -> StoreError | None:
+    """Asked of the file system alone: this answers at once, whatever the store does."""
+    try:
+        server.door.store.still_there()
+    except StoreError as error:
+        return error
+    return None
 
 
 def _store_trouble(server: Server) -> StoreError | None:
     """A store that nobody has used for a while may be gone without anybody having noticed."""
     try:
+        server.door.store.still_there()
         server.door.store.notices_left()
     except StoreError as error:
         return error

@@ -87,7 +87,7 @@ def _clock(asked: DoctorOptions) -> Iterator[Check]:
     last = max((row.updated_at for row in asked.store.runs(limit=50)), default=0)
     ahead = last - asked.now
     if ahead > 60_000:
-        hint = "Set the clock; timers and schedules would wait for the time to come again."
+        hint = "Set the clock. Less than a day behind, a server goes on from that run's time; else timers would wait."
         yield Check("clock", "wrong", f"The newest run is {ahead // 1000} s ahead of this machine's clock.", hint)
     else:
         yield Check("clock", "ok", f"It is {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(asked.now / 1000))}.")
@@ -143,8 +143,8 @@ def _server(asked: DoctorOptions) -> Iterator[Check]:
     says = (
         f"Connections: {limits.per_address} per address, {total_of(limits, available)} in all ({available} handles, "
         f"{limits.reserve} kept for the engine); head within {limits.header_s:g} s, body rests "
-        f"{limits.body_idle_s:g} s and takes {limits.body_s:g} s at most, "
-        f"answers are read within {limits.write_idle_s:g} s; kept open for "
+        f"{limits.body_idle_s:g} s and takes {limits.body_s:g} s at most, answers are read within "
+        f"{limits.write_idle_s:g} s; kept open for "
         f"{limits.keep_alive_s:g} s and {limits.keep_alive_requests} requests."
     )
     few = available - limits.reserve < FEW_HANDLES
@@ -163,12 +163,9 @@ def _store(asked: DoctorOptions) -> Iterator[Check]:
         "store", "ok", f"{kind}, schema {schema.VERSION}, {asked.store.size() / 1024**2:.1f} MiB, "
         f"profile {asked.store.profile() or 'not said'}.",
     )  # fmt: skip
-    if not isinstance(asked.path, Server):
-        with closing(sqlite3.connect(f"file:{asked.path}?mode=ro", uri=True)) as c:
-            answers = [row[0] for row in c.execute("PRAGMA quick_check(5)")]
-        if answers != ["ok"]:
-            hint = "Keep the file as it is and restore a copy."
-            yield Check("store", "wrong", f"The file is damaged: {answers[0]}", hint)
+    damage = list(asked.store.damage(quick=True))
+    if damage:
+        yield Check("store", "wrong", f"It is damaged: {damage[0]}", "Keep it as it is and restore a copy.")
     report = verify(asked.store, None if asked.all_runs else NEWEST)
     if report.violations:
         first = report.violations[0]

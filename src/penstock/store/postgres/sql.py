@@ -95,6 +95,15 @@ class PostgresSql(Sql):
             finally:
                 self._inside = False
 
+    @contextlib.contextmanager
+    def _unhurried(self) -> Iterator[None]:
+        """A statement may take as long as it likes."""
+        patience, self.c.patience_s = self.c.patience_s, None
+        try:
+            yield
+        finally:
+            self.c.patience_s = patience
+
     def _begin(self, begin: str) -> None:
         """A connection that was lost meanwhile is noticed here, where nothing has been asked yet."""
         try:

@@ -7,7 +7,6 @@ politely; what keeps it from doing harm is the fence.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import socket
@@ -21,6 +20,7 @@ import psycopg
 from penstock.errors import Fenced, StoreAway, StoreBusy, StoreMissing, StoreNewer, StoreNotOurs
 from penstock.store.audit_key import AuditKeys
 from penstock.store.postgres.batch import Ready, again, packed
+from penstock.store.postgres.checks import PostgresChecks
 from penstock.store.postgres.connection import (
     BY_KEY,
     ENGINE_S,
@@ -34,7 +34,7 @@ from penstock.store.postgres.connection import (
 )
 from penstock.store.postgres.pipeline import Pipe
 from penstock.store.postgres.schema import FIRST, MIGRATIONS, create_all
-from penstock.store.postgres.sql import HERE, Connection, PostgresSql
+from penstock.store.postgres.sql import HERE, Connection
 from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow
 from penstock.store.schema import APPLICATION_ID, VERSION
 from penstock.store.sql_store import SqlStore
@@ -68,7 +68,7 @@ _REBUILT = frozenset({
 })  # fmt: skip
 
 
-class Postgres(PostgresSql, SqlStore):
+class Postgres(PostgresChecks, SqlStore):
     """`engine=True` takes the store for driving: one process at a time. Readers need nothing."""
 
     def __init__(self, server: ServerAddress, *, engine: bool = True, create: bool = True) -> None:
@@ -115,14 +115,6 @@ class Postgres(PostgresSql, SqlStore):
 
     def _connect(self) -> Patient:
         return connect(self.path, ENGINE_S if self._engine else READER_S)
-
-    @contextlib.contextmanager
-    def _unhurried(self) -> Iterator[None]:
-        patience, self.c.patience_s = self.c.patience_s, None
-        try:
-            yield
-        finally:
-            self.c.patience_s = patience
 
     def _prepare(self, create: bool) -> None:
         """Create the tables of an empty schema; bring an older store up to date; leave what is not ours alone."""
@@ -288,6 +280,9 @@ class Postgres(PostgresSql, SqlStore):
         """Bytes of all tables with their indexes."""
         names = [table.name for table in (*TABLES, *SERVER_TABLES)]
         return int(self._one("SELECT sum(pg_total_relation_size(to_regclass(n))) FROM unnest(%s::text[]) n", (names,)))
+
+    def still_there(self) -> None:
+        """Which database it is, each commit knows by the fence."""
 
     def close(self) -> None:
         self.c.close()
