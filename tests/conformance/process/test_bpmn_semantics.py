@@ -43,7 +43,7 @@ TO_ONE_END: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", TO_ONE_END)
-def test_p_x_25_several_tokens_may_reach_one_end_event(name: str) -> None:
+def test_several_tokens_may_reach_one_end_event(name: str) -> None:
     """P-X.25, BPMN 13.5.6: nothing is wrong with it, with and without reductions."""
     elements, ways = TO_ONE_END[name]
     document = process(elements, ways)
@@ -52,7 +52,7 @@ def test_p_x_25_several_tokens_may_reach_one_end_event(name: str) -> None:
     assert verdict(net, each=True).status == verdict(net, each=True, reductions=False).status == "sound"
 
 
-def test_p_x_25_a_token_at_the_end_does_not_hide_a_deadlock() -> None:
+def test_a_token_at_the_end_does_not_hide_a_deadlock() -> None:
     """P-X.25, P-X.12: what is stuck beside a token that has ended is told as stuck, and before what."""
     choice = gateway("X", conditions={"X>C": "c == 1", "default": "X>D"})
     join = gateway("J", "parallel")
@@ -62,14 +62,14 @@ def test_p_x_25_a_token_at_the_end_does_not_hide_a_deadlock() -> None:
     assert [finding.node for finding in unsound] == ["J"] and "waits for" in unsound[0].message
 
 
-def test_p_x_25_work_that_would_be_done_twice_is_still_told() -> None:
+def test_work_that_would_be_done_twice_is_still_told() -> None:
     """P-X.25: what runs side by side and meets before a task without waiting would do the task twice."""
     elements = [*FORK, task("T")]
     assert rules(process(elements, ["S>F", "F>A", "F>B", "A>T", "B>T", "T>E"])) == ["unsound"]
 
 
 @awaited
-async def test_p_x_11_the_last_token_ends_the_instance(tmp_path: Path) -> None:
+async def test_the_last_token_ends_the_instance(tmp_path: Path) -> None:
     """P-X.11, BPMN 13.5.6: it goes on until the last token has arrived."""
     async with Office(tmp_path) as office:
         run = await office.start(process(*TO_ONE_END["side by side"]))
@@ -93,7 +93,7 @@ def listening(interrupting: bool, *more: dict[str, Any], ways: tuple[str, ...] =
 
 @pytest.mark.parametrize("interrupting", [True, False])
 @awaited
-async def test_p_x_25_a_signal_reaches_the_event_sub_process_around_it(tmp_path: Path, interrupting: bool) -> None:
+async def test_a_signal_reaches_the_event_sub_process_around_it(tmp_path: Path, interrupting: bool) -> None:
     """P-X.25, BPMN 10.5.1: thrown in the step in which its level began, and the last thing there."""
     document = listening(interrupting, event("E", "end"), ways=("T>E",))
     async with Office(tmp_path) as office:
@@ -107,7 +107,7 @@ async def test_p_x_25_a_signal_reaches_the_event_sub_process_around_it(tmp_path:
 @pytest.mark.parametrize("end", [True, False])
 @pytest.mark.parametrize("interrupting", [True, False])
 @awaited
-async def test_p_x_25_a_signal_reaches_the_boundary_around_it(tmp_path: Path, interrupting: bool, end: bool) -> None:
+async def test_a_signal_reaches_the_boundary_around_it(tmp_path: Path, interrupting: bool, end: bool) -> None:
     """P-X.25, BPMN 10.5.1: thrown inside a sub-process, by a throw or an end event, caught at its border."""
     throw = event("T", "end" if end else "throw", "signal", signal="news", parent="P")
     border = event("B", "boundary", "signal", signal="news", attached_to="P", interrupting=interrupting)
@@ -120,7 +120,7 @@ async def test_p_x_25_a_signal_reaches_the_boundary_around_it(tmp_path: Path, in
 
 
 @awaited
-async def test_p_x_25_who_listens_later_does_not_hear_a_signal(tmp_path: Path) -> None:
+async def test_who_listens_later_does_not_hear_a_signal(tmp_path: Path) -> None:
     """P-X.25, BPMN 10.5.1: the catch event right after the throw is not active when it is thrown."""
     catch = event("C", "catch", "signal", signal="news")
     elements = [event("S", "start"), event("T", "throw", "signal", signal="news"), catch, task("Z")]
@@ -136,9 +136,7 @@ async def test_p_x_25_who_listens_later_does_not_hear_a_signal(tmp_path: Path) -
 
 @pytest.mark.parametrize("interrupting", [True, False])
 @awaited
-async def test_p_x_25_a_signal_of_a_called_process_reaches_the_callers_boundary(
-    tmp_path: Path, interrupting: bool
-) -> None:
+async def test_a_signal_of_a_called_process_reaches_the_callers_boundary(tmp_path: Path, interrupting: bool) -> None:
     """P-X.25, BPMN 10.5.1: the call activity is active when the called process throws, and ends right after it."""
     (tmp_path / "child.json").write_bytes(
         as_bytes(process([event("S", "start"), event("T", "end", "signal", signal="news")], ["S>T"]))
@@ -166,7 +164,7 @@ CATCHES = {
 @pytest.mark.parametrize("kind", CATCHES)
 @pytest.mark.parametrize("flows", [1, 2])
 @awaited
-async def test_p_2_2_3_an_event_gateway_takes_one_way(tmp_path: Path, kind: str, flows: int) -> None:
+async def test_an_event_gateway_takes_one_way(tmp_path: Path, kind: str, flows: int) -> None:
     """P-2.2.3, P-X.25, BPMN 13.4.4: also where two flows lead to one catch; and it has waited for it already."""
     late = event("T", "catch", "timer", timer={"duration": "PT1H"})
     document = process([gateway("G", "eventBased"), CATCHES[kind], late, task("B"), task("D")], ["C>B", "T>D", "G>T"])
@@ -180,8 +178,8 @@ async def test_p_2_2_3_an_event_gateway_takes_one_way(tmp_path: Path, kind: str,
         assert run.status == "COMPLETED"
 
 
-def test_p_x_25_what_follows_an_event_gateway_has_no_other_way_in() -> None:
-    """BPMN 10.6.6: «Target elements … MUST NOT have any additional incoming Sequence Flows»: nobody would wait."""
+def test_what_follows_an_event_gateway_has_no_other_way_in() -> None:
+    """P-X.25, BPMN 10.6.6: «Target elements … MUST NOT have any additional incoming Sequence Flows»."""
     elements = [gateway("F", "parallel"), task("A"), gateway("G", "eventBased"), CATCHES["a catch event"], task("B")]
     late = event("T", "catch", "timer", timer={"duration": "PT1H"})
     document = process([*elements, late], ["F>A", "F>G", "A>C", "G>C", "G>T", "C>B"])
@@ -226,7 +224,7 @@ ROUNDS = {
 
 @pytest.mark.parametrize("name", ROUNDS)
 @awaited
-async def test_p_x_25_a_loop_tests_before_or_after(tmp_path: Path, name: str) -> None:
+async def test_a_loop_tests_before_or_after(tmp_path: Path, name: str) -> None:
     """P-X.25, BPMN 10.3.8: testBefore, which is false where it is not said, and loopMaximum."""
     attributes, more, answers, rounds = ROUNDS[name]
     async with Office(tmp_path) as office:
@@ -239,7 +237,7 @@ async def test_p_x_25_a_loop_tests_before_or_after(tmp_path: Path, name: str) ->
 
 @pytest.mark.parametrize("before", [True, False])
 @awaited
-async def test_p_x_25_a_loop_of_a_sub_process_tests_before_or_after(tmp_path: Path, before: bool) -> None:
+async def test_a_loop_of_a_sub_process_tests_before_or_after(tmp_path: Path, before: bool) -> None:
     """P-X.25, BPMN 10.3.8: the same for a sub-process; what is collected of no round at all is an empty list."""
     multi = {"mode": "loop", "again": "loopCounter < 0", "test_before": before, "collect": "all"}
     elements = [sub("S", multi=multi), task("A", parent="S"), task("Z")]
@@ -249,8 +247,8 @@ async def test_p_x_25_a_loop_of_a_sub_process_tests_before_or_after(tmp_path: Pa
         assert run.look.variables == ({"all": []} if before else {})
 
 
-def test_p_x_25_a_loop_says_when_it_ends() -> None:
-    """BPMN 10.3.8: «the looping behavior MAY be underspecified …»: «the loop cannot be formally executed»."""
+def test_a_loop_says_when_it_ends() -> None:
+    """P-X.25, BPMN 10.3.8: «the looping behavior MAY be underspecified …»: «the loop cannot be formally executed»."""
     assert rules(looped("", None)) == rules(looped('testBefore="true" loopMaximum="3"', None)) == ["missing_field"]
     assert [(x.rule, x.severity) for x in findings(looped('loopMaximum="3"', None))] == [("loop_by_count", "warning")]
     assert rules(looped('loopMaximum="some"')) == ["wrong_type"]
@@ -267,7 +265,7 @@ COUNTED = ("done", "total", "open", "failed", "last", "round", "index", "item")
 
 
 @awaited
-async def test_p_x_8_a_sub_process_does_not_hide_variables(tmp_path: Path) -> None:
+async def test_a_sub_process_does_not_hide_variables(tmp_path: Path) -> None:
     """P-X.8: a variable keeps its value inside a sub-process and its loop, and what is written there is there after."""
     values = {name: f"my {name}" for name in COUNTED}
     for multi in (None, {"mode": "loop", "most": 1}, {"items": "['x']", "item": "who"}, {"count": 1, "item": "who"}):
@@ -299,7 +297,7 @@ UNTIL = {
 @pytest.mark.parametrize("name", UNTIL)
 @pytest.mark.parametrize("mode", ["parallel", "sequential"])
 @awaited
-async def test_p_x_25_counters_do_not_hide_variables(tmp_path: Path, mode: str, name: str) -> None:
+async def test_counters_do_not_hide_variables(tmp_path: Path, mode: str, name: str) -> None:
     """P-X.25, BPMN 10.3.8: nrOfInstances and its like are counts; a variable of the instance is itself."""
     text, variables, ends = UNTIL[name]
     if mode == "sequential":
@@ -312,7 +310,7 @@ async def test_p_x_25_counters_do_not_hide_variables(tmp_path: Path, mode: str, 
 
 
 @awaited
-async def test_p_x_25_an_instance_knows_its_number(tmp_path: Path) -> None:
+async def test_an_instance_knows_its_number(tmp_path: Path) -> None:
     """P-X.25, BPMN 10.3.8: «loopCounter» is the number of the instance, inside it."""
     multi = {"mode": "parallel", "items": "['a', 'b']"}
     choice = gateway("G", parent="S", conditions={"G>A": "loopCounter == 1", "default": "G>B"})
@@ -344,7 +342,7 @@ MOVES = {
 
 @pytest.mark.parametrize("how", MOVES)
 @awaited
-async def test_p_x_4_nobody_answers_for_a_called_process(tmp_path: Path, how: str) -> None:
+async def test_nobody_answers_for_a_called_process(tmp_path: Path, how: str) -> None:
     """P-X.4, BPMN 13.3.4: the entry of a call is moved by the called process alone, and that goes on."""
     verb, given = MOVES[how]
     async with Office(tmp_path) as office:
@@ -364,7 +362,7 @@ async def test_p_x_4_nobody_answers_for_a_called_process(tmp_path: Path, how: st
 
 
 @awaited
-async def test_p_x_4_the_inbox_offers_nothing_for_a_call_that_runs(tmp_path: Path) -> None:
+async def test_the_inbox_offers_nothing_for_a_call_that_runs(tmp_path: Path) -> None:
     """P-X.4, P-X.13: what only the called process can end is nobody's work, and every door says so."""
     async with Office(tmp_path) as office:
         run = await office.begin(calling(tmp_path))
@@ -382,7 +380,7 @@ async def test_p_x_4_the_inbox_offers_nothing_for_a_call_that_runs(tmp_path: Pat
         assert shown.delegations == inbox.item(office.p, "kim", may, f"{run.id}/C").delegations == []
 
 
-def test_p_x_4_a_call_that_is_late_is_not_handed_to_others() -> None:
+def test_a_call_that_is_late_is_not_handed_to_others() -> None:
     """P-X.4: others could only have ended what it calls; the field changes nothing there, and that is told."""
     late = sub("C", orchestration={"sub_process": "child"}, due="PT1H", escalate_to=["user:lee"])
     odd = [x.where.pointer for x in findings(process([late], [])) if x.rule == "idle_field"]
@@ -418,7 +416,7 @@ DROPPED = {
 
 @pytest.mark.parametrize("name", DROPPED)
 @pytest.mark.parametrize("first", [True, False])
-def test_p_x_25_what_is_not_imported_of_a_file_is_named(name: str, first: bool) -> None:
+def test_what_is_not_imported_of_a_file_is_named(name: str, first: bool) -> None:
     """P-X.25: of several processes one is imported; each other one is named, whatever lies in it, and is not lost."""
     other, severity, named = DROPPED[name]
     text = POOLS + (other + RUN if first else RUN + other)
@@ -433,7 +431,7 @@ def test_p_x_25_what_is_not_imported_of_a_file_is_named(name: str, first: bool) 
         assert read_document(again.encode(), name="p.bpmn").data["left_out"] == document["left_out"]
 
 
-def test_p_x_25_a_process_without_elements_is_told() -> None:
+def test_a_process_without_elements_is_told() -> None:
     """P-X.25: a file in whose processes nothing is drawn begins nothing, and the others are named."""
     assert rules(in_file("")) == ["no_start"]
     assert len(told('<bpmn:process id="p"/><bpmn:process id="q"/>')) == 1
@@ -455,7 +453,7 @@ WORKED = {
 
 @pytest.mark.parametrize("name", WORKED)
 @awaited
-async def test_p_x_25_a_job_is_done_by_a_tool_and_by_no_person(tmp_path: Path, name: str) -> None:
+async def test_a_job_is_done_by_a_tool_and_by_no_person(tmp_path: Path, name: str) -> None:
     """P-X.25, P-3.1.2: the tool of that name does it; where there is none, that is told, and nobody else does it."""
     text, tool = WORKED[name]
     document = in_file(text)
@@ -470,7 +468,7 @@ async def test_p_x_25_a_job_is_done_by_a_tool_and_by_no_person(tmp_path: Path, n
 
 
 @awaited
-async def test_p_x_25_a_job_nobody_can_do_fails_and_is_nobodys_work(tmp_path: Path) -> None:
+async def test_a_job_nobody_can_do_fails_and_is_nobodys_work(tmp_path: Path) -> None:
     """P-X.25: a tool that fails is a failure of the activity, not a person's work."""
     async with Office(tmp_path, tools={"charge-card": Failing("no such tool")}) as office:
         run = await office.start(in_file(WORKED["a job type"][0]))
@@ -478,7 +476,7 @@ async def test_p_x_25_a_job_nobody_can_do_fails_and_is_nobodys_work(tmp_path: Pa
 
 
 @awaited
-async def test_p_x_25_a_job_gets_what_the_file_maps(tmp_path: Path) -> None:
+async def test_a_job_gets_what_the_file_maps(tmp_path: Path) -> None:
     """P-X.25: inputs of a job are given to its tool."""
     mapping = '<zeebe:ioMapping><zeebe:input source="=order.total" target="amount"/></zeebe:ioMapping>'
     document = in_file(f'<bpmn:serviceTask id="A">{JOB.format(mapping)}</bpmn:serviceTask>')
@@ -503,20 +501,20 @@ IGNORED = {
 
 
 @pytest.mark.parametrize("name", IGNORED)
-def test_p_x_25_what_an_extension_would_change_is_told(name: str) -> None:
+def test_what_an_extension_would_change_is_told(name: str) -> None:
     """P-X.25: a modeler's extension that changes data or what runs is kept, and it is told that it is not read."""
     text = f'<bpmn:userTask id="A"><bpmn:extensionElements>{IGNORED[name]}</bpmn:extensionElements></bpmn:userTask>'
     assert [(x.severity, x.rule, x.node) for x in findings(in_file(text))] == [("warning", "left_out", "A")]
 
 
-def test_p_x_25_our_own_settings_come_first() -> None:
+def test_our_own_settings_come_first() -> None:
     """P-X.25: who says in the file that an agent or a person does it has said who does it."""
     own = '<penstock:settings xmlns:penstock="urn:penstock:bpmn:1">{"agent_mode": "MANUAL"}</penstock:settings>'
     (task_,) = in_file(f'<bpmn:serviceTask id="A">{JOB.format(own)}</bpmn:serviceTask>')["activities"]
     assert "tool" not in task_ and task_["agent_mode"] == "MANUAL"
 
 
-def test_p_x_25_a_service_task_of_nobody_is_told() -> None:
+def test_a_service_task_of_nobody_is_told() -> None:
     """P-X.25, P-3.1.2: a person does it, as the seed has it; that the file does not say so is told."""
     document = in_file('<bpmn:serviceTask id="A"/>')
     assert [(x.severity, x.rule) for x in findings(document)] == [("warning", "service_by_person")]
@@ -529,7 +527,7 @@ def test_p_x_25_a_service_task_of_nobody_is_told() -> None:
 
 @pytest.mark.parametrize("code", ["E1", "E2", ""])
 @awaited
-async def test_p_x_4_an_error_of_a_called_process_is_caught_by_its_code(tmp_path: Path, code: str) -> None:
+async def test_an_error_of_a_called_process_is_caught_by_its_code(tmp_path: Path, code: str) -> None:
     """P-X.4, BPMN 10.5.1: «the Error is caught by an Event on the boundary of the Activity» that called; by its code,
     or by one that has none; another code does not catch it."""
     (tmp_path / "child.json").write_bytes(as_bytes(process([event("T", "end", "error", code="E1")], [])))
@@ -545,7 +543,7 @@ async def test_p_x_4_an_error_of_a_called_process_is_caught_by_its_code(tmp_path
 
 
 @awaited
-async def test_p_x_25_an_error_in_one_instance_ends_all_of_them(tmp_path: Path) -> None:
+async def test_an_error_in_one_instance_ends_all_of_them(tmp_path: Path) -> None:
     """P-X.25, BPMN 13.3.2: an error interrupts the activity as a whole: its other instances are not waited for."""
     border = event("C", "boundary", "error", attached_to="S", code="X")
     elements = [sub("S", multi={"count": 3}), task("B", parent="S"), event("E", "end", "error", code="X", parent="S")]
@@ -557,7 +555,7 @@ async def test_p_x_25_an_error_in_one_instance_ends_all_of_them(tmp_path: Path) 
 
 @pytest.mark.parametrize("turned", [False, True])
 @awaited
-async def test_p_x_25_an_escalation_is_caught_by_its_own_code_first(tmp_path: Path, turned: bool) -> None:
+async def test_an_escalation_is_caught_by_its_own_code_first(tmp_path: Path, turned: bool) -> None:
     """P-X.25, BPMN 10.5.1: a catch event without a code catches what no other one catches, wherever it is drawn."""
     events = [event("C", "boundary", "escalation", attached_to="S", interrupting=False),
               event("D", "boundary", "escalation", code="E1", attached_to="S", interrupting=False)]  # fmt: skip
@@ -569,7 +567,7 @@ async def test_p_x_25_an_escalation_is_caught_by_its_own_code_first(tmp_path: Pa
         assert sorted(run.open()) == ["K", "N"]
 
 
-def test_p_x_25_an_escalation_of_a_called_process_is_not_promised() -> None:
+def test_an_escalation_of_a_called_process_is_not_promised() -> None:
     """P-X.25: escalations end with the instance that throws them; a boundary that waits for one is told."""
     border = event("B", "boundary", "escalation", code="E1", attached_to="C", interrupting=False)
     elements = [sub("C", orchestration={"sub_process": "child"}), border, task("H")]
@@ -599,9 +597,7 @@ def undoing(activity: str, own: str | None = None) -> dict[str, Any]:
     ],
 )
 @awaited
-async def test_p_x_18_a_sub_process_is_compensated(
-    tmp_path: Path, activity: str, own: str | None, undone: list[str]
-) -> None:
+async def test_a_sub_process_is_compensated(tmp_path: Path, activity: str, own: str | None, undone: list[str]) -> None:
     """P-X.18, P-X.37, BPMN 13.5.5: by its own handler, else by those of what was done in it, the latest first."""
     async with Office(tmp_path) as office:
         run = await office.start(undoing(activity, own))
@@ -610,7 +606,7 @@ async def test_p_x_18_a_sub_process_is_compensated(
 
 
 @awaited
-async def test_p_x_18_a_sub_process_that_did_not_end_has_no_handler_of_its_own(tmp_path: Path) -> None:
+async def test_a_sub_process_that_did_not_end_has_no_handler_of_its_own(tmp_path: Path) -> None:
     """P-X.18, BPMN 13.5.5: only what has completed is compensated: of one that failed, what was done in it."""
     inner = [service("A", parent="S", compensation="undo_a"), service("B", parent="S")]
     elements = [sub("S", compensation="undo_s"), *inner]
@@ -639,7 +635,7 @@ CHANGED = {
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_p_x_25_an_attribute_that_changes_the_run_is_refused_by_name(name: str) -> None:
+def test_an_attribute_that_changes_the_run_is_refused_by_name(name: str) -> None:
     """P-X.25, BPMN 10.3, 10.5, 10.6: what would run otherwise than the standard says is not run."""
     text = f'{HEAD}<bpmn:process id="p">{CHANGED[name]}<bpmn:userTask id="A"/></bpmn:process></bpmn:definitions>'
     found = check_document(text.encode(), name="p.bpmn")[1]
@@ -653,8 +649,8 @@ def test_p_x_25_an_attribute_that_changes_the_run_is_refused_by_name(name: str) 
     assert "bpmn_not_supported" not in [x.rule for x in check_document(plain.encode(), name="p.bpmn")[1]]
 
 
-def test_p_x_25_an_event_definition_beside_the_process_is_read() -> None:
-    """BPMN 10.5.1: «eventDefinitionRefs: references the reusable EventDefinitions»: not an event without a trigger."""
+def test_an_event_definition_beside_the_process_is_read() -> None:
+    """P-X.25, BPMN 10.5.1: «eventDefinitionRefs: references the reusable EventDefinitions»: it has a trigger."""
     timer = '<bpmn:timerEventDefinition id="d1"><bpmn:timeDuration>PT1H</bpmn:timeDuration></bpmn:timerEventDefinition>'
     (catch,) = in_file(CATCH, timer)["events"]
     assert (catch["trigger"], catch["timer"]) == ("timer", {"duration": "PT1H"})

@@ -54,8 +54,8 @@ CALLABLE = {
     "choreography": "choreography", "globalChoreographyTask": "choreography task", "conversation": "conversation",
 }  # fmt: skip
 _QUANTITIES = (
-    ("startQuantity", "1", "not activity that waits for several tokens"),
-    ("completionQuantity", "1", "not activity that puts several tokens"),
+    ("startQuantity", "1", "not task that waits for several tokens"),
+    ("completionQuantity", "1", "not task that puts several tokens"),
 )
 #: Element → attributes that change how it runs: name, value, and what the element then is; `not`: by any other value.
 CHANGING_ATTRIBUTES: dict[str, tuple[tuple[str, str, str], ...]] = {
