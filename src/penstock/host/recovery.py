@@ -19,7 +19,7 @@ from penstock.host.outcomes import Outcomes
 from penstock.host.timers import Timers
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
-from penstock.kernel.state import EFFECT, RUNNING
+from penstock.kernel.state import EFFECT
 from penstock.store.run_store import RunStore
 
 #: run, firing → attempt and key of an at-most-once effect that was marked before its call
@@ -106,9 +106,7 @@ class Recovery:
             else:
                 asks.append(Ask(loaded, firing, firing.attempt, firing.probe))
         self.dispatch.out(asks)
-        unquiet = run.heap or run.fans or run.idle or not run.st.asked
-        if run.st.status == RUNNING and unquiet and not loaded.commands:
-            self.turns.command(loaded, C.go_on())  # the crash may have come between two slices
+        self.turns.go_on(loaded)
         self.turns.unload_idle(loaded)
 
     def _intents(self) -> Intents:

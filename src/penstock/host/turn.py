@@ -31,7 +31,7 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
-from penstock.kernel.state import COMPLETED
+from penstock.kernel.state import COMPLETED, RUNNING
 from penstock.kernel.step import STOPS, advance
 from penstock.store.run_store import Batch, RunStore
 
@@ -108,6 +108,14 @@ class Turns(TurnRollback):
         if len(loaded.commands) == 1:
             self.ready.append(loaded)
             self.wake_up()
+
+    def go_on(self, loaded: LoadedRun) -> None:
+        """A run was folded anew: the turn before may have been a slice, of which something is left over."""
+        run = loaded.run
+        if run is None or run.st.status != RUNNING or loaded.commands:
+            return
+        if run.heap or run.fans or run.idle or not run.st.asked:
+            self.command(loaded, C.go_on())
 
     def _command_first(self, loaded: LoadedRun, command: C.Command, reply: Reply | None) -> None:
         """A run that has not come to rest is stopped before it hears anything else."""
@@ -306,6 +314,7 @@ class Turns(TurnRollback):
             if not replies and not isinstance(refusal, Refused):  # nobody would hear that it was lost
                 refusal = self.park(loaded, error)
             self._refuse(loaded, replies, commands, refusal, batch, stepped)
+            self.go_on(loaded)
             return
         # each command takes a turn of its own; the first goes now, the others keep their order
         rest_commands = commands[1:]

@@ -226,7 +226,7 @@ def to_quiet(r: Run) -> None:
                     finish_failed(r, st.failure)
                 else:
                     finish_cancel(r, st.draining)
-            elif len(r.facts) >= r.caps.slice and (r.heap or r.fans or r.idle):
+            elif len(r.facts) >= r.caps.slice and (r.heap and st.live or r.fans or r.idle):
                 _leave_over(r)
                 return
             elif r.heap:
