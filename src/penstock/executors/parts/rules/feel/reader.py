@@ -104,6 +104,18 @@ def _value(text: str, names: frozenset[str]) -> Value:
     return part.value
 
 
+def names_read(text: str, names: Collection[str] = (), *, test: bool = False) -> frozenset[str]:
+    """The names that a text reads, where it can be read."""
+    if test and text.strip() in ANY:
+        return frozenset()
+    reader = _Reader(text, _spaced(names))
+    try:
+        reader.tests(whole=True) if test else reader.expression()
+    except ExprSyntaxError:
+        return frozenset()
+    return frozenset(reader.read)
+
+
 class _Token(NamedTuple):
     kind: str  # number, string, name, end, or the symbol or word itself
     text: str
@@ -157,6 +169,7 @@ class _Reader:
         self.tokens = _tokens(source, names)
         self.at = 0
         self.depth = 0
+        self.read: set[str] = set()
 
     # ---- tokens
 
@@ -420,6 +433,7 @@ class _Reader:
             called = " ".join(words) if self.tokens[self.at + 1].kind != "(" else name
             hint = did_you_mean(called, FUNCTIONS, "")
             raise self.wrong(f"The function «{called}» is not known here{f' ({hint})' if hint.endswith('?') else ''}")
+        self.read.add(name)
         return Part(C.name(name))
 
     def _call(self, name: str) -> Part:
@@ -443,7 +457,14 @@ class _Reader:
 
 
 def _unquoted(text: str) -> str:
-    return _ESCAPE.sub(_escaped, text[1:-1])
+    """The text between the quotes; two escapes may be the halves of one character."""
+    unescaped = _ESCAPE.sub(_escaped, text[1:-1])
+    if unescaped.isascii() or not any("\ud800" <= mark <= "\udfff" for mark in unescaped):
+        return unescaped
+    try:
+        return unescaped.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise _broken(text, 0, "Half of a character stands alone") from None
 
 
 def _escaped(match: re.Match[str]) -> str:
