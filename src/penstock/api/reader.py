@@ -25,7 +25,7 @@ from penstock.api.route_table import ROUTES
 from penstock.api.server_state import ServerState
 from penstock.api.tongue import listen
 from penstock.app.penstock import Penstock
-from penstock.app.runs.reader_door import ReaderOptions, open_reader
+from penstock.app.runs.long.reader_door import ReaderOptions, open_reader
 from penstock.app.runs.timeline.events import EventPages
 
 #: what one process may use; a fold takes about a kilobyte per fact at its widest
