@@ -24,8 +24,8 @@ from penstock.api.route_table import ROUTES
 from penstock.api.server import create
 from penstock.app.access.roles import Person
 from penstock.app.penstock import Penstock
-from penstock.app.runs.long_runs import is_long
-from penstock.app.runs.slices import SLICE
+from penstock.app.runs.long.length import is_long
+from penstock.app.runs.long.slices import SLICE
 from penstock.app.runs.timeline.events import EventPage
 from penstock.errors import ReaderFailed, ReadsTooMany
 from penstock.kernel.fact_lines import FactReader
@@ -187,7 +187,7 @@ def test_what_changes_a_long_run_folds_it_in_slices(tmp_path: Path, monkeypatch:
     """Between two passes of the loop no more than a slice and one turn are folded, whoever steers a long run; what they
     are shown of it comes from the other process."""
     monkeypatch.setattr("penstock.app.runs.queries.is_long", lambda store, row: is_long(store, row, 100))
-    monkeypatch.setattr("penstock.app.runs.slices.SLICE", 50)
+    monkeypatch.setattr("penstock.app.runs.long.slices.SLICE", 50)
     folded = Folded(monkeypatch)
 
     async def body(place: Site) -> None:
@@ -231,7 +231,7 @@ def test_lists_and_home_fold_no_more_than_a_read_may(tmp_path: Path, monkeypatch
 
 
 def test_pages_of_a_long_run_make_the_whole(tmp_path: Path) -> None:
-    """W-10.2.1, W-2.2.5, D-2.1: nothing is lost between two pages, and nothing comes twice."""
+    """W-10.2.1, W-2.2.5: nothing is lost between two pages, and nothing comes twice."""
 
     async def body(place: Site) -> None:
         run = place.run

@@ -9,7 +9,7 @@ import pytest
 from tests.api.serving import Server
 from tests.browser.conftest import Open
 from tests.browser.processes import received
-from tests.browser.runs import ADMIN, read, waiting
+from tests.browser.runs import ADMIN, failed, read, waiting
 from tests.browser.walking import AXE
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -65,6 +65,24 @@ def test_a_run_that_waits_is_nowhere_said_to_run(server: Server, window: Open) -
     page.get_by_role("combobox").fill(run)
     expect(page.get_by_role("option").first.locator(".badge")).to_have_text("대기 중")
     assert read(server, "/words?locale=ko")["languages"]["process"]["run"]["WAITING"] == "대기 중"
+
+
+def test_findings_and_errors_are_read_in_the_readers_tongue(server: Server, window: Open) -> None:
+    """What the server says is Korean where the page is, and changes with it; codes and values stay."""
+    run = failed(server)
+    page = window(ADMIN)
+    page.goto(f"/runs/{run}")
+    bar, failure = page.locator(".why"), page.locator(".failure").first
+    expect(bar).to_contain_text("파일이 없어요: «orders.csv»")
+    expect(failure).to_contain_text("그대로 다시 시도해도 소용없어요")
+    page.get_by_role("button", name="English로 보기").click()
+    expect(bar).to_contain_text("There is no file «orders.csv».")
+    page.get_by_role("button", name="한국어로 보기").click()
+    page.goto("/definitions?new=")
+    page.locator(".writing textarea").fill('{"id": "wf_x", "nodes": [], "edges": []}')
+    findings = page.get_by_role("region", name="검사 결과")
+    expect(findings).to_contain_text("«version» 칸이 빠졌어요.")
+    expect(findings).to_contain_text("missing_field")
 
 
 def test_the_steps_of_an_item_are_read_to_their_end_in_any_face(server: Server, window: Open) -> None:

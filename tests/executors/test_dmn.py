@@ -295,3 +295,25 @@ def test_what_only_a_run_can_know_fails_by_its_expression():
     cells = definitions(decision("q", table("FIRST", ["at"], [output("o")], (['> time("09:00:00")'], ['"a"']))))
     with pytest.raises(RuleFailed, match=r"line «r1».*in «> time"):
         judged(cells, {"at": "10:00:00@Asia/Seoul"})
+
+
+def test_a_name_that_is_no_input_is_told():
+    """C-53: where a file says what its inputs are, another name is warned of; it may still be a field of the data."""
+    content = definitions(input_data("hour", "number"), literal("a", "huor > 6"))
+    _, findings = import_dmn(content)
+    assert [(f.rule, f.severity, f.where.line, f.hint) for f in findings] == [
+        ("unknown_name", "warning", 5, "Did you mean «hour»?")
+    ]
+    assert import_dmn(definitions(literal("a", "huor > 6")))[1] == []
+
+
+def test_a_date_becomes_a_moment_of_utc():
+    """C-53: DMN 1.4, implicit conversions: a date where a date and time is declared is midnight of UTC."""
+    content = definitions(literal("a", "date('2024-01-02')", "date and time"))
+    assert judged(content, {"x": 1}).outputs == "2024-01-02T00:00:00Z"
+
+
+def test_the_halves_of_a_character_are_one():
+    content = definitions(literal("a", 'string length("\\uD83D\\uDC0E")'))
+    assert judged(content, {"x": 1}).outputs == 1
+    assert "Half of a character" in refusal(literal("a", '"\\uD83D"')).message

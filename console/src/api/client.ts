@@ -36,7 +36,7 @@ function disconnected(error: unknown): never {
 
 export async function call<T>(path: string, options: RequestOptions = {}): Promise<T> {
   const method = options.method ?? "GET";
-  const headers: Record<string, string> = { Accept: "application/json" };
+  const headers: Record<string, string> = { Accept: "application/json", "Accept-Language": document.documentElement.lang || "ko" };
   if (method !== "GET") headers["X-Penstock"] = "1";
   if (options.body !== undefined) headers["Content-Type"] = "application/json";
   if (options.key) headers["Idempotency-Key"] = options.key;

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 8fedbce9f2cc1dbcff0ed42c2fc596fe633bcf1f92caa14c3e3a27d2a52f0c4d.
+ * Made from 5cfbfac0eabca1fbde79644dc329fa6bf092ec395a960e7f6010100ef8a662b2.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -109,6 +109,18 @@ export interface components {
             reason?: string | null;
             verb: string;
         };
+        BatchBegun: {
+            filter: components["schemas"]["BatchFilter"];
+            /** @default here */
+            how: string;
+            /** @default now */
+            mode: string;
+            /** @default  */
+            name: string;
+            payload?: unknown;
+            reason?: string | null;
+            verb: string;
+        };
         BatchFilter: {
             code?: string | null;
             ended?: string | null;
@@ -135,6 +147,27 @@ export interface components {
             more: boolean;
             refused: components["schemas"]["RefusalOut"][];
             sample: string[];
+            verb: string;
+        };
+        BatchPage: {
+            items: components["schemas"]["BatchState"][];
+            next: string | null;
+        };
+        BatchState: {
+            by: string;
+            code: string | null;
+            done: number;
+            ended_at: string | null;
+            id: string;
+            /** Format: date-time */
+            looked_at: string;
+            message: string | null;
+            refusals: components["schemas"]["RefusalOut"][];
+            refused: number;
+            /** Format: date-time */
+            started_at: string;
+            /** @enum {string} */
+            state: "running" | "done" | "cancelled" | "failed";
             verb: string;
         };
         BpmnAsked: {
@@ -1069,6 +1102,18 @@ export interface components {
         LetterPage: {
             items: components["schemas"]["LetterOut"][];
             next: string | null;
+        };
+        LimitOut: {
+            beyond: string;
+            code: string;
+            default: number;
+            limit: number;
+            name: string;
+            used: number | null;
+            what: string;
+        };
+        LimitsOut: {
+            items: components["schemas"]["LimitOut"][];
         };
         LogLineOut: {
             /** Format: date-time */

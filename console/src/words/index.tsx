@@ -1,6 +1,6 @@
 /** The locale, the time zone and the server's words for statuses and types, for every screen. */
-import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
-import { useGet } from "../api/cache";
+import { createContext, useCallback, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
+import { forgetAll, useGet } from "../api/cache";
 import type { Me } from "../api/types";
 import { Format, type Locale } from "./format";
 import { en } from "./en";
@@ -46,7 +46,12 @@ export function firstLocale(): Locale {
 }
 
 export function WordsProvider({ me, children }: { me: Me | null; children: ReactNode }): ReactNode {
-  const [locale, setLocale] = useState<Locale>(firstLocale);
+  const [locale, setState] = useState<Locale>(firstLocale);
+  const setLocale = useCallback((next: Locale) => {
+    document.documentElement.lang = next; // what is asked from now on is answered in it
+    setState(next);
+    forgetAll();
+  }, []);
   const { data } = useGet<Maps>(me ? `/words?locale=${locale}` : null);
   useEffect(() => {
     document.documentElement.lang = locale;
@@ -65,7 +70,7 @@ export function WordsProvider({ me, children }: { me: Me | null; children: React
       typeWordOfAny: (type) => Object.values(data?.languages ?? {}).map((map) => map.types?.[type]?.label).find((label) => label !== undefined) ?? type.toLowerCase(),
       languages: Object.keys(data?.languages ?? {}),
     };
-  }, [locale, data, me?.zone]);
+  }, [locale, setLocale, data, me?.zone]);
   return <Context.Provider value={words}>{children}</Context.Provider>;
 }
 

@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 
 from penstock.app.access.roles import Person
-from penstock.app.runs.long_runs import LOOP_FACTS
-from penstock.app.runs.reader_door import ReaderOptions
+from penstock.app.runs.long.length import LOOP_FACTS
+from penstock.app.runs.long.reader_door import ReaderOptions
 from penstock.errors import ReaderFailed, ReadsTooMany
 
 log = logging.getLogger("penstock.api")
@@ -165,7 +165,7 @@ class LongReads:
     async def _begin_process(self) -> asyncio.subprocess.Process:
         paths = os.pathsep.join(path for path in sys.path if path)
         process = self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "penstock.api.reader_process", stdin=asyncio.subprocess.PIPE,
+            sys.executable, "-P", "-m", "penstock.api.reader", stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE, start_new_session=True, env={**os.environ, "PYTHONPATH": paths},
         )  # fmt: skip
         await _send(process, msgspec.msgpack.encode(self.options))

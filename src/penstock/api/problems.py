@@ -14,7 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from penstock.api.bodies import StructBody
+from penstock.api.tongue import korean
 from penstock.errors import DocumentInvalid, Finding, ItemDecided, PenstockError, Place, StoreError
+from penstock.errors.korean import error_text, finding_text, problem_text
 
 log = logging.getLogger("penstock.api")
 
@@ -24,6 +26,12 @@ _TITLES = {
     406: "Not acceptable", 409: "Conflict", 412: "Changed meanwhile", 413: "Too large", 415: "Unsupported media type",
     422: "Not valid", 428: "Condition required", 429: "Too many requests", 500: "Unexpected error",
     503: "Not available", 507: "No room",
+}  # fmt: skip
+_TITLES_KO = {
+    400: "잘못된 요청", 401: "누구세요?", 403: "허락되지 않음", 404: "없음", 405: "할 수 없는 방법",
+    406: "줄 수 없는 형식", 409: "맞부딪힘", 412: "그사이에 바뀜", 413: "너무 큼", 415: "받지 않는 형식",
+    422: "맞지 않음", 428: "조건이 필요함", 429: "요청이 너무 많음", 500: "뜻밖의 오류", 503: "쓸 수 없음",
+    507: "자리가 없음",
 }  # fmt: skip
 _CODES = {404: "PS-404-ROUTE", 405: "PS-405", 406: "PS-406", 413: "PS-413", 415: "PS-415"}
 _RETRY_S = "2"
@@ -69,8 +77,9 @@ def problem(
     state: str = "", findings: list[Finding] | None = None, decided: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:  # fmt: skip
+    titles = _TITLES_KO if korean() else _TITLES
     body: dict[str, Any] = {
-        "type": "about:blank", "title": _TITLES.get(status, "Error"), "status": status, "code": code, "detail": detail,
+        "type": "about:blank", "title": titles.get(status, "Error"), "status": status, "code": code, "detail": detail,
     }  # fmt: skip
     more = {"where": where, "hint": hint, "reason": reason, "state": state}
     body |= {name: value for name, value in more.items() if value}
@@ -85,6 +94,7 @@ def problem(
 
 
 def finding_body(finding: Finding) -> dict[str, Any]:
+    finding = finding_text(finding) if korean() else finding
     where = finding.where
     return {
         "rule": finding.rule, "severity": finding.severity, "message": finding.message, "hint": finding.hint,
@@ -101,12 +111,25 @@ def of_error(request: Request, error: PenstockError) -> Response:
         headers["Retry-After"] = str(error.facts.get("retry_s", _RETRY_S))
     findings = getattr(error, "findings", None)
     decided = {name: error.facts.get(name) or None for name in ("by", "decision", "at")}
+    message, hint = error.message, str(error.facts.get("hint") or error.hint)
+    if korean():
+        message, general = error_text(error)
+        hint = f"{general} ({hint})" if error.facts.get("hint") else general
     return problem(
-        request, error.http, error.code, error.message, hint=str(error.facts.get("hint") or error.hint),
+        request, error.http, error.code, message, hint=hint,
         where=error.where, reason=str(error.facts.get("reason") or error.facts.get("why") or ""),
         state=str(error.facts.get("status") or ""), findings=findings,
         decided=decided if isinstance(error, ItemDecided) else None, headers=headers,
     )  # fmt: skip
+
+
+def _coded(
+    request: Request, status: int, code: str, detail: str, *, hint: str, where: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> Response:  # fmt: skip
+    """A problem of which there is only a code."""
+    message, hint = problem_text(code, detail, hint) if korean() else (detail, hint)
+    return problem(request, status, code, message, hint=hint, where=where, headers=headers)
 
 
 def _of_validation(request: Request, error: RequestValidationError) -> Response:
@@ -116,16 +139,16 @@ def _of_validation(request: Request, error: RequestValidationError) -> Response:
     kind, rest = place[0], place[1:]
     if first["type"] == "json_invalid":
         why = str(first.get("ctx", {}).get("error", "it is not JSON"))
-        return problem(request, 400, "PS-400-JSON", f"The body is not JSON: {why}.", hint="Send one JSON value.")
+        return _coded(request, 400, "PS-400-JSON", f"The body is not JSON: {why}.", hint="Send one JSON value.")
     where = "/" + "/".join(rest) if kind == "body" else f"{kind}:{'.'.join(rest)}"
     detail = f"{where}: {first['msg']}."
-    return problem(request, 422, "PS-422-REQUEST", detail, where=where, hint="The page /api/docs shows what is taken.")
+    return _coded(request, 422, "PS-422-REQUEST", detail, where=where, hint="The page /api/docs shows what is taken.")
 
 
 def of_bug(request: Request, error: Exception) -> Response:
     log.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
     hint = "Look whether it was done before you send it again, and please report it with the trace id."
-    return problem(request, 500, "PS-500", "Something unexpected went wrong.", hint=hint)
+    return _coded(request, 500, "PS-500", "Something unexpected went wrong.", hint=hint)
 
 
 def install(app: FastAPI) -> None:
@@ -142,7 +165,7 @@ def install(app: FastAPI) -> None:
         code = _CODES.get(error.status_code, f"PS-{error.status_code}")
         detail = str(error.detail) if error.status_code != 404 else f"There is nothing at {request.url.path}."
         hint = "The page /api/docs lists what there is." if error.status_code in (404, 405) else ""
-        return problem(request, error.status_code, code, detail, hint=hint, headers=error.headers)
+        return _coded(request, error.status_code, code, detail, hint=hint, headers=error.headers)
 
     @app.exception_handler(Exception)
     async def _bug(request: Request, error: Exception) -> Response:

@@ -35,8 +35,8 @@ from penstock.app.access.audit import AuditLog
 from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.keys import first_key
 from penstock.app.penstock import Penstock
-from penstock.app.runs.long_runs import loop_facts_of
-from penstock.app.runs.reader_door import options_of
+from penstock.app.runs.long.length import loop_facts_of
+from penstock.app.runs.long.reader_door import options_of
 from penstock.demo import sample_runs as living
 from penstock.host.limits import Limits
 
@@ -71,6 +71,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
                 for task in background:
                     task.cancel()
                 server.hub.close()
+                await server.batches.close()
                 await server.long_reads.close()
                 await door.drain(EFFECTS_S)
                 await server.telemetry.close()

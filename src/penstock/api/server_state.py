@@ -22,6 +22,7 @@ from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.roles import Person
 from penstock.app.metrics.home_reads import HomeReads
 from penstock.app.penstock import Penstock
+from penstock.app.runs.commands.batches import Batches
 from penstock.errors import NotAllowed, PenstockError
 
 #: who calls, for which tenant, and what they may do
@@ -41,7 +42,7 @@ class ServerState:
         self.webhook_rates: WebhookRates
         self.auth_throttle: AuthThrottle
         self.telemetry: Telemetry
-        self.home = HomeReads()
+        self.home, self.batches = HomeReads(), Batches(door.now)
         self.long_reads: LongReads | None = None  # None in the process that reads them
         self.request_share: RequestShare
         self.draining = False

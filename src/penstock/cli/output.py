@@ -5,6 +5,7 @@ Exit codes: 0 done, 2 the document or the call is wrong, 3 the run failed, 4 it 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -260,7 +261,29 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _korean() -> bool:
+    """Do people here read Korean? LC_ALL goes before LC_MESSAGES, and that before LANG."""
+    from penstock.errors.korean import is_korean
+
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    return is_korean(next((os.environ[name] for name in names if os.environ.get(name)), None))
+
+
+def _spoken(error: PenstockError) -> tuple[str, str]:
+    """What an error says to people, and what to do about it."""
+    if not _korean():
+        return str(error), _hint(error)
+    from penstock.errors.korean import error_text
+
+    message, hint = error_text(error)
+    return message, f"{hint} ({error.facts['hint']})" if error.facts.get("hint") else hint
+
+
 def print_finding(finding: Finding, file: Path, *, err: bool = False) -> None:
+    if _korean():
+        from penstock.errors.korean import finding_text
+
+        finding = finding_text(finding)
     spot = f":{finding.where.line}:{finding.where.column}" if finding.where.line else ""
     style = TONES["failed"] if finding.severity == "error" else TONES["held"]
     pointer = f"  ({finding.where.pointer})" if finding.where.pointer else ""
@@ -297,13 +320,14 @@ def print_error(error: PenstockError, *, json: bool) -> None:
     if isinstance(error, DocumentInvalid):
         _print_findings(error)
         return
-    say(("error ", TONES["failed"]), (error.code, "cyan"), f"  {error}", err=True)
+    message, hint = _spoken(error)
+    say(("error ", TONES["failed"]), (error.code, "cyan"), f"  {message}", err=True)
     where = _where(error)
     if where and where not in str(error):
         say(("  at: ", "bright_black"), where, err=True)
     if isinstance(error, ExprSyntaxError) and error.pointer():
         say(error.pointer(), err=True)
-    if hint := _hint(error):
+    if hint:
         say(("  hint: ", "bright_black"), hint, err=True)
 
 

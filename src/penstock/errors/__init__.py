@@ -69,6 +69,8 @@ from penstock.errors.process import ProcessScope as ProcessScope
 from penstock.errors.process import ProcessState as ProcessState
 from penstock.errors.process import ProcessUnreadable as ProcessUnreadable
 from penstock.errors.requests import BadInput as BadInput
+from penstock.errors.requests import BatchesTooMany as BatchesTooMany
+from penstock.errors.requests import BatchNotFound as BatchNotFound
 from penstock.errors.requests import BodyUnreadable as BodyUnreadable
 from penstock.errors.requests import ChangedMeanwhile as ChangedMeanwhile
 from penstock.errors.requests import IdempotencyConflict as IdempotencyConflict

@@ -63,3 +63,15 @@ class ReaderFailed(PenstockError, code="PS-503-READER"):
     """The long run could not be read: {why}."""
 
     hint = "The engine goes on; ask again, or ask for an earlier fact or a smaller page."
+
+
+class BatchesTooMany(PenstockError, code="PS-429-BATCHES"):
+    """{count} batches of this tenant are under way already."""
+
+    hint = "Wait until one is over, or cancel one."
+
+
+class BatchNotFound(PenstockError, code="PS-404-BATCH"):
+    """There is no batch «{batch}» here."""
+
+    hint = "`GET /api/v1/batches` lists those that this server remembers; they are not kept over a restart."

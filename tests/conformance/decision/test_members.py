@@ -160,3 +160,10 @@ def test_what_may_be_anything_is_not_checked() -> None:
     also = {**data("d"), "output": {"variable": "v"}}
     assert reading("${v.x}", named, also) == []
     assert reading("${v.x}", named, context={"variables": {"v": 1}}) == []
+
+
+def test_c_39_the_word_of_an_edge() -> None:
+    """C-39: an edge from a judgment says a decision; a near miss of one is told as such."""
+    way = {"from": "judge", "to": "last", "when": "criticl"}
+    findings = found({"id": "wf_test", "version": 1, "nodes": [judge("judge"), act("last")], "edges": [way]})
+    assert [(f.rule, f.hint) for f in findings] == [("unresolved_reference", "Did you mean «critical»?")]

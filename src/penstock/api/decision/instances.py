@@ -20,7 +20,7 @@ from penstock.api.shapes.runs import TraceOut
 from penstock.api.time_fields import moment
 from penstock.app.releases import start_release
 from penstock.app.runs.detail import detail
-from penstock.app.runs.search import Filters, find_runs
+from penstock.app.runs.search import Filters, find_runs_soon
 from penstock.app.runs.summary import RunSummary
 from penstock.errors import NodeNotFound, NotWaiting, ReleaseNotFound, RunNotFound
 from penstock.store.run_store import RunRow
@@ -76,7 +76,7 @@ async def each(
         language="decision", since=moment(since, "since") if since else None,
         until=moment(until, "until") if until else None,
     )  # fmt: skip
-    items, after = find_runs(door, wanted, cursor, limit)
+    items, after = await find_runs_soon(door, wanted, cursor, limit)
     return reply(shape.InstancePage, {"items": [_summary(item) for item in items], "next": after})
 
 

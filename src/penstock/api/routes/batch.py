@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Path
 from starlette.responses import Response
 
+from penstock.api import paging
 from penstock.api.audited import AuditedRoute
 from penstock.api.replies import reply
 from penstock.api.routes.runs import variable
 from penstock.api.run_body import exact_run_id
-from penstock.api.server_state import Caller, Door, may
+from penstock.api.server_state import Caller, Door, Server, may
 from penstock.api.shapes import admin as shape
 from penstock.api.time_fields import moment
-from penstock.app.runs.commands.bulk import command_many, matching_runs
+from penstock.app.runs.commands.bulk import BulkCommand, command_many, matching_runs
 from penstock.app.runs.search import Filters
 from penstock.errors import BadInput, RunAmbiguous, RunNotFound
 
 router = APIRouter(tags=["runs"], route_class=AuditedRoute)
+Id = Annotated[str, Path(max_length=64)]
 
 
 @router.post("/runs:batch", response_model=shape.BatchOut, summary="One verb for many; a dry run by default")
@@ -25,14 +29,46 @@ async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.stee
         raise BadInput(what="the request", why="it has either «ids» or a «filter»")
     if asked.verb == "signal" and not asked.name:
         raise BadInput(what="the signal", why="it has no «name»")
+    command = BulkCommand(
+        verb=asked.verb, mode=asked.mode, how=asked.how, name=asked.name, payload=asked.payload, user=who.user,
+        permissions=who.permissions,
+    )  # fmt: skip
     runs, more = [_run_id(door, run) for run in asked.ids or ()], False
     if asked.filter is not None:
-        runs, more = matching_runs(door, _filters(asked.filter))
-    done = await command_many(
-        door, asked.verb, runs, more=more, dry_run=asked.dry_run, mode=asked.mode, how=asked.how, name=asked.name,
-        payload=asked.payload, user=who.user, permissions=who.permissions,
+        runs, more = await matching_runs(door, _filters(asked.filter))
+    return reply(shape.BatchOut, await command_many(door, command, runs, more=more, dry_run=asked.dry_run))
+
+
+@router.post("/batches", response_model=shape.BatchState, status_code=202, summary="One verb for all that fit a filter")
+async def begin(asked: shape.BatchBegun, door: Door, server: Server, who: Caller = may("run.steer")) -> Response:
+    """However many they are: it goes on by itself, and tells how far it is."""
+    if asked.verb == "signal" and not asked.name:
+        raise BadInput(what="the signal", why="it has no «name»")
+    command = BulkCommand(
+        verb=asked.verb, mode=asked.mode, how=asked.how, name=asked.name, payload=asked.payload, user=who.user,
+        permissions=who.permissions,
     )  # fmt: skip
-    return reply(shape.BatchOut, done)
+    batch = server.batches.begin(door, command, _filters(asked.filter))
+    where = {"Location": f"/api/v1/batches/{batch.id}"}
+    return reply(shape.BatchState, batch, status=202, headers=where)
+
+
+@router.get("/batches", response_model=shape.BatchPage, summary="Batches, the newest first")
+async def each(
+    door: Door, server: Server, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("run.read")
+) -> Response:
+    page, more = paging.page_of(server.batches.each(door.tenant), cursor, limit)
+    return reply(shape.BatchPage, {"items": page, "next": more})
+
+
+@router.get("/batches/{batch}", response_model=shape.BatchState, summary="How far one is")
+async def get(batch: Id, door: Door, server: Server, _: Caller = may("run.read")) -> Response:
+    return reply(shape.BatchState, server.batches.get(door.tenant, batch))
+
+
+@router.post("/batches/{batch}/cancel", response_model=shape.BatchState, summary="Begin nothing more of it")
+async def cancel(batch: Id, door: Door, server: Server, _: Caller = may("run.steer")) -> Response:
+    return reply(shape.BatchState, await server.batches.cancel(door.tenant, batch))
 
 
 def _run_id(door: Door, run: str) -> str:

@@ -23,7 +23,7 @@ from penstock.app.drawing.render import of_run
 from penstock.app.drawing.run_graph import deltas, graph
 from penstock.app.releases import start_release
 from penstock.app.runs.detail import firing_page
-from penstock.app.runs.search import SORTS, Filters, count_runs, find_runs
+from penstock.app.runs.search import SORTS, Filters, count_runs, find_runs_soon
 from penstock.app.runs.timeline.fact_pages import fact_page, fact_times
 from penstock.errors import BadInput
 
@@ -55,7 +55,7 @@ async def each(
         failed_node=failed_node, ended=moment(ended, "ended") if ended else None,
         node_failed=moment(node_failed, "node_failed") if node_failed else None, letter=letter, sort=sort or "",
     )  # fmt: skip
-    items, after = find_runs(door, filters, cursor, limit)
+    items, after = await find_runs_soon(door, filters, cursor, limit)
     count = count_runs(door, filters) if total else None
     return reply(shape.RunPage, {"items": items, "next": after, "total": count})
 

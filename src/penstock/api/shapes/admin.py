@@ -12,6 +12,7 @@ from penstock.api.time_fields import Moment
 from penstock.app.access.audit import AuditEntry, ChainHead
 from penstock.app.access.keys import ApiKey
 from penstock.app.inbox.drafts import Draft
+from penstock.app.runs.commands.batches import Batch
 from penstock.app.runs.commands.bulk import BulkOutcome, Refusal
 
 
@@ -148,3 +149,24 @@ class RefusalOut(ResponseBody, of=Refusal):
 
 class BatchOut(ResponseBody, of=BulkOutcome):
     pass
+
+
+class BatchBegun(RequestBody):
+    """For all runs that fit the filter, however many."""
+
+    verb: str = Field(pattern="^(cancel|pause|resume|retry|signal)$", examples=["retry"])
+    filter: BatchFilter
+    mode: str = Field("now", pattern="^(now|boundary)$")
+    how: str = Field("here", pattern="^(here|restart)$")
+    name: str = Field("", max_length=200, description="Of the signal.")
+    payload: Any = None
+    reason: str | None = Field(None, max_length=2000)
+
+
+class BatchState(ResponseBody, of=Batch):
+    pass
+
+
+class BatchPage(ResponseBody):
+    items: list[BatchState]
+    next: str | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.api.bodies import ResponseBody
+from penstock.api.tongue import WordedFailure
 from penstock.app.runs.commands.preview import Preview, PreviewedEffect
 from penstock.app.runs.timeline.log import LogLine
 
@@ -10,7 +11,7 @@ from penstock.app.runs.timeline.log import LogLine
 LEVELS = ("debug", "info", "warning", "error")
 
 
-class LogLineOut(ResponseBody, of=LogLine, defaults=True):
+class LogLineOut(ResponseBody, WordedFailure, of=LogLine, defaults=True):
     pass
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.paging import LARGEST
 from penstock.api.time_fields import Moment
+from penstock.api.tongue import WordedFailure, WordedResult
 from penstock.app.drawing import net_graph, run_graph, run_overlay
 from penstock.app.runs import attempts, detail, summary
 from penstock.app.runs.commands import moves
@@ -21,7 +22,7 @@ class Then(ResponseBody, of=wait_context.Followup, defaults=True):
     pass
 
 
-class WhyOut(ResponseBody, of=wait_context.WaitReason, defaults=True):
+class WhyOut(ResponseBody, WordedFailure, of=wait_context.WaitReason, defaults=True):
     """One reason for which a run rests; the lowest rank is told first."""
 
 
@@ -29,7 +30,7 @@ class MoveOut(ResponseBody, of=moves.Move, first=("verb", "label_key", "allowed"
     """Something that may be done now, by this caller."""
 
 
-class RunSummary(ResponseBody, of=summary.RunSummary):
+class RunSummary(ResponseBody, WordedResult, of=summary.RunSummary):
     pass
 
 
@@ -39,7 +40,7 @@ class RunPage(ResponseBody):
     total: int | None = Field(None, description="How many fit, where it was asked for and can be counted.")
 
 
-class AttemptOut(ResponseBody, of=attempts.Attempt, defaults=True):
+class AttemptOut(ResponseBody, WordedFailure, of=attempts.Attempt, defaults=True):
     outcome: str
 
 
@@ -56,7 +57,7 @@ class FiringPage(ResponseBody):
     next: str | None
 
 
-class FailureOut(ResponseBody):
+class FailureOut(ResponseBody, WordedFailure):
     code: str
     category: str
     message: str

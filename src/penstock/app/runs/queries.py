@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from penstock.app.runs.long_runs import is_long
+from penstock.app.runs.long.length import is_long
+from penstock.app.runs.long.slices import in_slices
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.run_view import RunFold, RunView, run_word
-from penstock.app.runs.slices import in_slices
 from penstock.dialects.projection import rows_of
 from penstock.errors import Refused, RunAmbiguous, RunNotFound
 from penstock.host.blobs import Blobs

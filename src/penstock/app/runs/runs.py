@@ -41,7 +41,7 @@ from penstock.store.address import DEFAULT_STORE, DEFAULT_TENANT, place
 from penstock.store.run_store import Batch, RunRow
 
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
-    from penstock.app.runs.kept_folds import KeptFolds
+    from penstock.app.runs.long.kept_folds import KeptFolds
     from penstock.executors.parts.network.self_calls import SelfCallHandler
 
 #: What a door makes for its tenant when it is first needed.
@@ -119,7 +119,7 @@ class Runs(Queries):
 
     def keep_folds(self) -> KeptFolds:
         """From now on what is folded is kept for who asks next: for a process that only reads."""
-        from penstock.app.runs.kept_folds import KeptFolds
+        from penstock.app.runs.long.kept_folds import KeptFolds
 
         kept = KeptFolds(self._engine.watched)
         self._engine.keep_fold, self._engine.kept_overlays = kept.keep, kept.overlays

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -81,11 +82,50 @@ def find_runs(
     Rows are read in windows of their numbers, which grow with time: at most WINDOWS of WINDOW for a page; open states
     are read by their index instead. `node`, `code` and `var` fold at most MOST_FOLDED states. Then every run of the
     page that has not ended is folded once more, for its reasons."""
-    rows, more = _page(door, filters, cursor, limit)
+    found = _exhausted(_rows_in_slices(door, filters, cursor, limit))
+    return summaries(door, found[0], read_environment(door)), found[1]
+
+
+async def find_runs_soon(
+    door: Queries, filters: Filters, cursor: str | None = None, limit: int = 50
+) -> tuple[list[RunSummary], str | None]:
+    """The same in slices: after every read, and every _CHUNK states, others have their turn."""
+    rows, more = await find_rows(door, filters, cursor, limit)
+    return summaries(door, rows, read_environment(door)), more
+
+
+async def find_rows(
+    door: Queries, filters: Filters, cursor: str | None = None, limit: int = 50
+) -> tuple[list[RunRow], str | None]:
+    """Their rows alone, in slices."""
+    slices = _rows_in_slices(door, filters, cursor, limit)
+    while True:
+        try:
+            next(slices)
+        except StopIteration as over:
+            page: tuple[list[RunRow], str | None] = over.value
+            return page
+        await asyncio.sleep(0)
+
+
+_Slices = Generator[None, None, tuple[list[RunRow], str | None]]
+
+
+def _rows_in_slices(door: Queries, filters: Filters, cursor: str | None, limit: int) -> _Slices:
+    rows, more = yield from _page(door, filters, cursor, limit)
     inside = _inside(filters) if not rows and more is None else None
     if inside is not None:
-        rows, more = _page(door, inside, cursor, limit)
-    return summaries(door, rows, read_environment(door)), more
+        rows, more = yield from _page(door, inside, cursor, limit)
+    return rows, more
+
+
+def _exhausted(slices: _Slices) -> tuple[list[RunRow], str | None]:
+    while True:
+        try:
+            next(slices)
+        except StopIteration as over:
+            page: tuple[list[RunRow], str | None] = over.value
+            return page
 
 
 def count_runs(door: Queries, filters: Filters) -> int | None:
@@ -97,7 +137,7 @@ def count_runs(door: Queries, filters: Filters) -> int | None:
     return door.store.count_runs(search.wanted()) if search.nets != () else 0
 
 
-def _page(door: Queries, filters: Filters, cursor: str | None, limit: int) -> tuple[list[RunRow], str | None]:
+def _page(door: Queries, filters: Filters, cursor: str | None, limit: int) -> _Slices:
     by, falling = _sort(filters.sort)
     if by == "started_at":
         return (_Search if falling else _Oldest)(door, filters, cursor).page(limit)
@@ -147,11 +187,14 @@ class _Search:
         self.floor = max(self.floor, row.no)
         return row.id
 
-    def page(self, limit: int) -> tuple[list[RunRow], str | None]:
+    def page(self, limit: int) -> _Slices:
         if self.nets == ():
             return [], None
         rows = list[RunRow]()
         for row in self._rows(limit):
+            if row is None:
+                yield
+                continue
             rows.append(row)
             if len(rows) > limit:
                 return rows[:limit], self._cursor(rows[limit - 1])
@@ -163,12 +206,14 @@ class _Search:
     def _rest(self) -> str | None:
         return f"0.{self.below}" if self.below > self.floor else None
 
-    def _rows(self, limit: int) -> Iterator[RunRow]:
+    def _rows(self, limit: int) -> Iterator[RunRow | None]:
+        """None where a slice ends."""
         chunk, wanted = self._chunk(limit), self.wanted()
         while self.below > self.floor and self._may_read():
             rows = self._next_rows(wanted, chunk)
             self.reads += 1
             yield from self._meant(rows)
+            yield None
 
     def _next_rows(self, wanted: RunFilter, chunk: int) -> list[RunRow]:
         """`below` is where the next read begins."""
@@ -249,7 +294,8 @@ class _Ranked(_Search):
     def _rest(self) -> str | None:
         return None if self.over or self.ranking.after is None else self._at(self.ranking.after)
 
-    def _rows(self, limit: int) -> Iterator[RunRow]:
+    def _rows(self, limit: int) -> Iterator[RunRow | None]:
+        """None where a slice ends."""
         chunk, wanted = self._chunk(limit), self.wanted()
         while not self.over and self._may_read():
             rows, after = self.door.store.ranked_runs(wanted, self.ranking, chunk, WINDOW)
@@ -257,6 +303,7 @@ class _Ranked(_Search):
             self.over = after is None
             self.ranking = replace(self.ranking, after=after)
             yield from self._meant(rows)
+            yield None
 
 
 def _fits(st: State, net: Compiled, f: Filters) -> bool:

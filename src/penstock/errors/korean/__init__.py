@@ -7,6 +7,7 @@ a test holds that. What a wording does not have room for follows in brackets, as
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.errors.base import Finding, PenstockError
 
 _QUOTED = re.compile("«([^«»]*)»")
-_PLACE = re.compile(r"\{(\d+)\}")
+_PLACE, _VALUE = re.compile(r"\{(\d+)\}"), re.compile(r"\{(\w+)\}")
 
 
 def is_korean(languages: str | None) -> bool:
@@ -37,14 +38,14 @@ def error_text(error: PenstockError) -> tuple[str, str]:
             findings = getattr(error, "findings", None)
             if findings:
                 facts["first"] = finding_text(_first(findings)).message.rstrip(".")
-            return message.format_map(_Known(facts)), hint
+            return _filled(message, facts), hint
     return error.message, error.hint
 
 
 def problem_text(code: str, said: str, hint: str) -> tuple[str, str]:
     """The same where there is only a code."""
     message, hint_ko = CODES.get(code, ("", ""))
-    return (message.format_map(_Known({"said": said})), hint_ko) if message else (said, hint)
+    return (_filled(message, {"said": said}), hint_ko) if message else (said, hint)
 
 
 def finding_text(finding: Finding) -> Finding:
@@ -74,7 +75,7 @@ def _worded(wordings: tuple[str, ...], said: str) -> str:
     quoted = _QUOTED.findall(said)
     wording = next((text for text in wordings if needed(text) <= len(quoted)), wordings[-1])
     values = {str(number): value for number, value in enumerate(quoted, 1)}
-    return wording.format_map(_Known({**values, "said": said.rstrip(".")}))
+    return _filled(wording, {**values, "said": said.rstrip(".")})
 
 
 def needed(wording: str) -> int:
@@ -82,8 +83,6 @@ def needed(wording: str) -> int:
     return max((int(number) for number in _PLACE.findall(wording)), default=0)
 
 
-class _Known(dict[str, object]):
+def _filled(wording: str, values: Mapping[str, object]) -> str:
     """What is not given is left open."""
-
-    def __missing__(self, key: str) -> str:
-        return "…"
+    return _VALUE.sub(lambda name: str(values.get(name[1], "…")), wording)

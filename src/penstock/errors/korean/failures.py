@@ -64,7 +64,7 @@ FAILURES: dict[str, tuple[str, ...]] = {
     "LLM_REFUSED": ("모델이 답하기를 거절했어요.",),
     "MCP_COMMAND": ("MCP 서버 «{1}»: 허락하지 않은 명령이에요.",),
     "MCP_ERROR": ("MCP 도구를 부르지 못했어요. ({said})",),
-    "MCP_VERSION": ("MCP 도구 «{1}»: 버전을 확인해 주세요. ({said})",),
+    "MCP_VERSION": ("MCP 도구 «{1}»: 버전을 확인해 주세요. ({said})", "MCP 도구의 버전을 확인해 주세요. ({said})"),
     "MQTT_DENIED": ("중개 서버 «{1}»: 들여보내 주지 않아요.",),
     "NET_UNKNOWN": ("부르는 문서가 아직 나오지 않았어요.",),
     "NODE_ERROR": ("단계에서 오류가 났어요. ({said})",),

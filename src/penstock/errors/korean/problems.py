@@ -116,6 +116,11 @@ ERRORS: dict[str, tuple[str, str]] = {
     "ProcessState": ("지금은 할 수 없어요: {why}", "지금 어떤지 보세요."),
     "ProcessUnreadable": ("프로세스를 읽을 수 없어요: {why}", "저장한 것은 없어요."),
     "QueryUnknown": ("여기서 묻지 않는 이름이에요: «{name}».", "/api/docs를 보세요."),
+    "ReaderFailed": ("긴 실행을 읽지 못했어요: {why}.", "엔진은 그대로 가요. 다시 묻거나 더 작게 물어 주세요."),
+    "ReadsTooMany": (
+        "이 테넌트의 긴 실행 읽기가 이미 {count}개 기다려요.",
+        "Retry-After만큼 기다리고, 하나씩 물어 주세요.",
+    ),
     "Refused": ("명령을 받아들이지 않았어요: {why}.", "실행이 지금 어떤지 보세요."),
     "ReleaseNotFound": ("«{name}»의 버전{which}: 없어요.", "낸 버전의 목록을 보세요."),
     "ReplayRefused": ("실행 {run}: 다시 보내지 않았어요. {why}.", "문서의 policies.dlq.replay를 보세요."),

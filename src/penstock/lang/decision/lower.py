@@ -26,7 +26,7 @@ from penstock.lang.decision.nodes.switch import SwitchFields
 from penstock.lang.decision.prefetch_and_output import output_check, prefetch_node
 from penstock.lang.decision.symbols import SymbolTable
 from penstock.lang.decision.workflow import Workflow, WorkflowEdge, WorkflowNode
-from penstock.lang.report import Report
+from penstock.lang.report import Report, did_you_mean
 from penstock.net.model import MERGE, Declares, Edge, Net, Node
 
 _DECISIONS = ("normal", "warning", "critical", "unknown")
@@ -139,16 +139,16 @@ class _Lowering:
         when = edge.fields.when
         if when is None or isinstance(context.node.fields, SwitchFields | CompensationFields):
             return
-        if self._is_outcome_word(context.node, when):
+        words = _outcome_words(context.node)
+        if when in words:
             return
+        if when.isidentifier() and when not in self.shared.symbols.known:
+            hint = did_you_mean(when, words, "")
+            if hint.endswith("?"):
+                message = f"«{when}» is no outcome of «{context.node.id}» and the name of nothing else."
+                context.error_once_at("unresolved_reference", message, f"{edge.pointer}/when", hint=hint)
+                return
         self.edge_conditions[edge.pointer] = context.expression_at(when, f"{edge.pointer}/when", "output")
-
-    @staticmethod
-    def _is_outcome_word(node: WorkflowNode, when: str) -> bool:
-        """C-39: words of outcomes come before expressions."""
-        if isinstance(node.fields, ApprovalFields) and when in ("approved", "rejected", "timeout", "escalated"):
-            return True
-        return when in _STATES or isinstance(node.fields, JudgmentFields) and when in _DECISIONS
 
     def _add(self, node: Node, pointer: str) -> None:
         self.nodes[node.id] = node
@@ -269,7 +269,7 @@ class _Lowering:
             self._continue_when_rejected(id, edge.dst, edge.pointer)
         if when is None or when in _STATES:
             return
-        if not self._is_outcome_word(node, when):
+        if when not in _outcome_words(node):
             text = self.edge_conditions.get(edge.pointer)
             if text is not None:
                 self._edge(fragment.exit, edge.dst, guard=text, **settings)
@@ -374,6 +374,13 @@ class _Lowering:
             ),
             source_map=self.places,
         )
+
+
+def _outcome_words(node: WorkflowNode) -> tuple[str, ...]:
+    """C-39: words of outcomes come before expressions."""
+    if isinstance(node.fields, ApprovalFields):
+        return (*_STATES, "approved", "rejected", "timeout", "escalated")
+    return (*_STATES, *_DECISIONS) if isinstance(node.fields, JudgmentFields) else _STATES
 
 
 def _result_names(workflow: Workflow) -> frozenset[str] | None:

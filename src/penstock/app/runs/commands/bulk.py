@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from penstock.app.runs.commands.moves import PERMISSIONS, moves
 from penstock.app.runs.runs import Runs
-from penstock.app.runs.search import Filters, find_runs
+from penstock.app.runs.search import Filters, find_rows
 from penstock.dialects import dialect_of
 from penstock.errors import NotAllowed, PenstockError
 
@@ -17,6 +18,8 @@ VERBS = ("cancel", "pause", "resume", "retry", "signal")
 #: so many at once
 MOST = 1000
 _SAMPLE = 20
+#: so many are looked at before others have their turn
+SLICE = 20
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -36,29 +39,56 @@ class BulkOutcome(msgspec.Struct, kw_only=True):
     more: bool
 
 
+class BulkCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done, by whom."""
+
+    verb: str
+    mode: str = "now"
+    how: str = "here"
+    name: str = ""
+    payload: Any = None
+    user: str = ""
+    permissions: frozenset[str] = frozenset()
+
+    def check(self) -> None:
+        """Raises NotAllowed."""
+        if PERMISSIONS[self.verb] not in self.permissions:
+            raise NotAllowed(user=self.user, permission=PERMISSIONS[self.verb])
+
+
 async def command_many(
-    door: Runs, verb: str, runs: Sequence[str], *, more: bool = False, dry_run: bool = True, mode: str = "now",
-    how: str = "here", name: str = "", payload: Any = None, user: str = "", permissions: Collection[str] = (),
-) -> BulkOutcome:  # fmt: skip
-    """Each by itself: one that is refused keeps nobody else from it."""
-    if PERMISSIONS[verb] not in permissions:
-        raise NotAllowed(user=user, permission=PERMISSIONS[verb])
+    door: Runs, command: BulkCommand, runs: Sequence[str], *, more: bool = False, dry_run: bool = True
+) -> BulkOutcome:
+    """Each by itself: one that is refused keeps nobody else from it. After every few others have their turn."""
+    command.check()
     done, refused = list[str](), list[Refusal]()
-    for run in dict.fromkeys(runs):
-        try:
-            row = door.row(run)
-            allowed = {move.verb for move in moves(door.reading(row), permissions=permissions)}
-            if verb not in allowed and not (verb == "signal" and "pause" in allowed):
-                language, now = door.nets.get(row.net).net.language, door.status(row.id)
-                code = dialect_of(language).conflict.code
-                refused.append(Refusal(row.id, code, f"It is {now.status}, so it cannot be asked to {verb}."))
-                continue
-            if not dry_run:
-                await _command_one(door, verb, row.id, mode, how, name, payload)
-            done.append(row.id)
-        except PenstockError as error:
-            refused.append(Refusal(run, error.code, error.message))
+    for number, run in enumerate(dict.fromkeys(runs), 1):
+        refusal = await command_run(door, command, run, dry_run=dry_run)
+        if refusal is None:
+            done.append(door.row(run).id)
+        else:
+            refused.append(refusal)
+        if number % SLICE == 0:
+            await asyncio.sleep(0)
+    verb = command.verb
     return BulkOutcome(verb=verb, dry_run=dry_run, count=len(done), sample=done[:_SAMPLE], refused=refused, more=more)
+
+
+async def command_run(door: Runs, command: BulkCommand, run: str, *, dry_run: bool) -> Refusal | None:
+    """To one of many: why not, or None."""
+    verb = command.verb
+    try:
+        row = door.row(run)
+        allowed = {move.verb for move in moves(door.reading(row), permissions=command.permissions)}
+        if verb not in allowed and not (verb == "signal" and "pause" in allowed):
+            language, now = door.nets.get(row.net).net.language, door.status(row.id)
+            code = dialect_of(language).conflict.code
+            return Refusal(row.id, code, f"It is {now.status}, so it cannot be asked to {verb}.")
+        if not dry_run:
+            await _command_one(door, verb, row.id, command.mode, command.how, command.name, command.payload)
+    except PenstockError as error:
+        return Refusal(run, error.code, error.message)
+    return None
 
 
 async def _command_one(door: Runs, verb: str, run: str, mode: str, how: str, name: str, payload: Any) -> None:
@@ -74,12 +104,12 @@ async def _command_one(door: Runs, verb: str, run: str, mode: str, how: str, nam
         await door.signal(run, name, payload)
 
 
-def matching_runs(door: Runs, filters: Filters) -> tuple[list[str], bool]:
+async def matching_runs(door: Runs, filters: Filters) -> tuple[list[str], bool]:
     """The ids of the runs that fit, newest first, and whether there are more than can be done at once."""
     ids, cursor = list[str](), None
     while len(ids) < MOST:
-        page, cursor = find_runs(door, filters, cursor, min(200, MOST - len(ids)))
-        ids += [line.id for line in page]
+        page, cursor = await find_rows(door, filters, cursor, min(200, MOST - len(ids)))
+        ids += [row.id for row in page]
         if cursor is None:
             return ids, False
     return ids, True

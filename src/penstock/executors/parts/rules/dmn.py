@@ -7,6 +7,7 @@ sees them, and the parser itself reaches no file and no network.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -21,8 +22,11 @@ from penstock.errors import (
 )
 from penstock.executors.parts.rules.dmn_types import ItemTypes
 from penstock.executors.parts.rules.evaluate import check_pack
+from penstock.executors.parts.rules.expressions import LOCALS
 from penstock.executors.parts.rules.feel import compile_value
+from penstock.executors.parts.rules.feel.reader import names_read
 from penstock.executors.parts.rules.feel.values import plain
+from penstock.lang.report import did_you_mean
 
 _Element = Any  # of lxml, which is an extra and has no types
 
@@ -71,6 +75,7 @@ def import_dmn(
         )
     if not any(finding.severity == "error" for finding in findings):
         findings += [reader.placed(finding) for finding in check_pack(body)]
+        findings += [reader.placed(finding) for finding in reader.unknown_names(body)]
     if any(finding.severity == "error" for finding in findings):
         raise DocumentInvalid(findings)
     return body, findings
@@ -133,6 +138,20 @@ class _Reader:
         """What the data's fields are, by the inputs' `typeRef`."""
         types = {_variable(element): self.types.of_variable(element) for element in _children(self.root, "inputData")}
         return {name: type for name, type in types.items() if type not in ("", "Any")}
+
+    def unknown_names(self, body: dict[str, Any]) -> list[Finding]:
+        """Names that are no input and no decision of a file that says what its inputs are: null, unless the data has a
+        field of that name."""
+        known = {*body["names"], *LOCALS}
+        if not _children(self.root, "inputData"):
+            return []
+        findings: dict[str, Finding] = {}
+        for pointer, text, test in _texts_of(body):
+            for name in sorted(names_read(text, known, test=test) - known):
+                message = f"«{name}» is no input and no decision here: it is null unless the data has such a field."
+                hint = did_you_mean(name, known - LOCALS, "Add it as inputData, or correct its name.")
+                findings.setdefault(name, Finding("unknown_name", "warning", message, Place(pointer), hint))
+        return list(findings.values())
 
     def _in_feel(self, element: _Element) -> None:
         """An expression in another language is not read as if it were FEEL."""
@@ -241,6 +260,19 @@ class _Reader:
             "when": [_text(entry) or "-" for entry in _children(rule, "inputEntry")],
             "then": [_text(entry) for entry in _children(rule, "outputEntry")],
         }
+
+
+def _texts_of(body: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """Every FEEL text of a pack: its pointer, the text, and whether it is a unary test."""
+    for index, decision in enumerate(body["decisions"]):
+        at, table = f"/decisions/{index}", decision.get("table")
+        if table is None:
+            yield f"{at}/expression", decision.get("expression", ""), False
+            continue
+        yield from ((f"{at}/table/inputs/{n}", column["expression"], False) for n, column in enumerate(table["inputs"]))
+        for row, rule in enumerate(table["rules"]):
+            yield from ((f"{at}/table/rules/{row}/when/{n}", text, True) for n, text in enumerate(rule["when"]))
+            yield from ((f"{at}/table/rules/{row}/then/{n}", text, False) for n, text in enumerate(rule["then"]))
 
 
 def _local(element: _Element) -> str:

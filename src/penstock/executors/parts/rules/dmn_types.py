@@ -43,7 +43,12 @@ class ItemTypes:
 
     def _item(self, item: _Element, depth: int) -> Type:
         type = self._content(item, depth)
-        values = [text for element in _children(item, "allowedValues") for text in _texts(element)]
+        constraints = _children(item, "allowedValues") or _children(item, "typeConstraint")
+        if constraints and item.get("isCollection") == "true" and not _children(item, "allowedValues"):
+            message = f"The type «{item.get('name')}» is a list with a constraint of its own, which is not read."
+            hint = "Write the constraint as allowedValues of its items."
+            self.findings.append(Finding("dmn_type", "error", message, _place(item), hint))
+        values = [text for element in constraints for text in _texts(element)]
         if values and any(values):
             type = {"type": type or "Any", "values": values[0]}
         return {"list": type or "Any"} if item.get("isCollection") == "true" else type

@@ -55,6 +55,8 @@ def calculate(symbol: str, left: Number, right: Number) -> Number | None:
         result = _INTEGER[symbol](left, right)
         if -_EXACT < result < _EXACT:
             return result
+    if left != left or right != right:
+        return None
     try:
         value = _DECIMAL[symbol](decimal_of(left), decimal_of(right))
     except Overflow:

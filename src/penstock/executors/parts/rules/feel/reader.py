@@ -7,10 +7,9 @@ loops, filters and user functions are refused where they stand, so the length of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from penstock.errors import ExprNotSupported, ExprSyntaxError
 from penstock.executors.parts.rules.feel import closures as C
@@ -20,39 +19,17 @@ from penstock.executors.parts.rules.feel.functions import FUNCTIONS
 from penstock.executors.parts.rules.feel.moments import MOMENT_KINDS
 from penstock.executors.parts.rules.feel.numbers import literal
 from penstock.executors.parts.rules.feel.refusal import NotSupported
+from penstock.executors.parts.rules.feel.tokens import CONSTRUCTS, Token, broken, not_read, tokens, unquoted
 from penstock.executors.parts.rules.feel.values import Range, plain
 from penstock.lang.report import did_you_mean
 
-MAX_SOURCE = 4_096
 MAX_DEPTH = 40
 ANY = frozenset({"", "-"})
 
-_TOKEN = re.compile(
-    r"""\s*(?:
-        (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)
-      | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-      | (?P<name>[^\W\d]\w*)
-      | (?P<symbol>\*\*|\.\.|<=|>=|!=|[-+*/=<>()\[\],.?@])
-      | (?P<end>\Z)
-    )""",
-    re.VERBOSE,
-)
-_SPACE = re.compile(r"\s*")
-_ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})|U(?P<long>[0-9a-fA-F]{6})|(?P<mark>.))", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
-_WORDS = frozenset("and or not between in if then else true false null".split())
 #: The functions that make moments of texts, and the kinds of what a text may be there.
 _MOMENTS = {
     "date": ("date",), "time": ("time",), "date and time": ("date and time", "date"),
     "duration": ("days and time duration", "years and months duration"),
-}  # fmt: skip
-#: What FEEL has and this reader has not, by the word or mark that it begins with.
-CONSTRUCTS = {
-    "for": "A loop (for … in … return)", "some": "A quantifier (some … satisfies)",
-    "every": "A quantifier (every … satisfies)", "function": "A function of one's own (function(…) …)",
-    "instance": "A test of a type (instance of)", "[": "A filter, or an index that is no number,",
-    "{": "A context ({…})", "}": "A context ({…})", ":": "An argument by its name (name: value)",
-    "//": "A comment", "/*": "A comment", "external": "A function of another language (external)",
 }  # fmt: skip
 _SECOND_WORDS = frozenset({"time offset", "start included", "end included"})
 
@@ -100,53 +77,20 @@ def _value(text: str, names: frozenset[str]) -> Value:
         try:
             plain(part.value({}, None))
         except NotSupported as refusal:
-            raise _broken(text, 0, str(refusal)) from None
+            raise broken(text, 0, str(refusal)) from None
     return part.value
 
 
-class _Token(NamedTuple):
-    kind: str  # number, string, name, end, or the symbol or word itself
-    text: str
-    start: int
-
-
-def _tokens(source: str, names: Collection[str]) -> list[_Token]:
-    if len(source) > MAX_SOURCE:
-        raise _broken(source[:60], 0, f"It has {len(source):,} characters; at most {MAX_SOURCE:,} are read")
-    spaced = sorted(names, key=len, reverse=True)
-    tokens: list[_Token] = []
-    place = 0
-    while not tokens or tokens[-1].kind != "end":
-        start = _SPACE.match(source, place).end()  # type: ignore[union-attr]
-        long = next((name for name in spaced if _begins(source, start, name)), None)
-        if long is not None:
-            tokens.append(_Token("name", long, start))
-            place = start + len(long)
-            continue
-        match = _TOKEN.match(source, place)
-        if match is None or match.lastgroup is None:
-            raise _broken(source, start, _not_read(source[start : start + 1]))
-        kind, text = match.lastgroup, match[match.lastgroup]
-        if kind == "symbol" or (kind == "name" and text in _WORDS):
-            kind = text
-        if source[match.start(match.lastgroup) :][:2] in ("//", "/*"):
-            raise _broken(source, start, _not_read(source[match.start(match.lastgroup) :][:2]))
-        tokens.append(_Token(kind, text, match.start(match.lastgroup)))
-        place = match.end()
-    return tokens
-
-
-def _not_read(mark: str) -> str:
-    return f"{CONSTRUCTS[mark]} is not read" if mark in CONSTRUCTS else f"«{mark}» is not read here"
-
-
-def _begins(source: str, at: int, name: str) -> bool:
-    after = source[at + len(name) : at + len(name) + 1]
-    return source.startswith(name, at) and not (after.isalnum() or after == "_")
-
-
-def _broken(source: str, position: int, why: str) -> ExprSyntaxError:
-    return ExprSyntaxError(why=why, position=position + 1, source=source, picture=f"{source}\n{' ' * position}^")
+def names_read(text: str, names: Collection[str] = (), *, test: bool = False) -> frozenset[str]:
+    """The names that a text reads, where it can be read."""
+    if test and text.strip() in ANY:
+        return frozenset()
+    reader = _Reader(text, _spaced(names))
+    try:
+        reader.tests(whole=True) if test else reader.expression()
+    except ExprSyntaxError:
+        return frozenset()
+    return frozenset(reader.read)
 
 
 class _Reader:
@@ -154,9 +98,10 @@ class _Reader:
 
     def __init__(self, source: str, names: Collection[str], kind: str = "") -> None:
         self.source, self.kind_tested = source, kind
-        self.tokens = _tokens(source, names)
+        self.tokens = tokens(source, names)
         self.at = 0
         self.depth = 0
+        self.read: set[str] = set()
 
     # ---- tokens
 
@@ -164,25 +109,25 @@ class _Reader:
     def kind(self) -> str:
         return self.tokens[self.at].kind
 
-    def take(self, *kinds: str) -> _Token | None:
+    def take(self, *kinds: str) -> Token | None:
         token = self.tokens[self.at]
         if token.kind not in kinds:
             return None
         self.at += 1
         return token
 
-    def expect(self, *kinds: str) -> _Token:
+    def expect(self, *kinds: str) -> Token:
         token = self.take(*kinds)
         if token is None:
             following = self.tokens[self.at].text
             if following in CONSTRUCTS:
-                raise self.wrong(_not_read(following))
+                raise self.wrong(not_read(following))
             wanted = "the end" if kinds == ("end",) else " or ".join(f"«{kind}»" for kind in kinds)
             raise self.wrong(f"Here {wanted} is expected")
         return token
 
     def wrong(self, why: str) -> ExprSyntaxError:
-        return _broken(self.source, self.tokens[self.at].start, why)
+        return broken(self.source, self.tokens[self.at].start, why)
 
     def folded(self, value: Value, start: int, *parts: Part, verdict: bool = False) -> Part:
         """The part; worked out at once where all that it is made of is fixed, so that a refusal comes here."""
@@ -191,7 +136,7 @@ class _Reader:
         try:
             return C.fixed(value({}, None))._replace(verdict=verdict)
         except NotSupported as refusal:
-            raise _broken(self.source, start, str(refusal)) from None
+            raise broken(self.source, start, str(refusal)) from None
 
     # ---- tests
 
@@ -349,13 +294,13 @@ class _Reader:
             case "number":
                 return C.fixed(literal(token.text))
             case "string":
-                return C.fixed(_unquoted(token.text))
+                return C.fixed(unquoted(token.text))
             case "true" | "false" | "null":
                 return C.fixed({"true": True, "false": False, "null": None}[token.kind])
             case "?":
                 return Part(lambda view, it: it, True)
             case "@":
-                return self._moment(_unquoted(self.expect("string").text))
+                return self._moment(unquoted(self.expect("string").text))
             case "(" | "[" | "]":
                 return self._bracket(token)
             case "not" if self.kind == "(":
@@ -373,12 +318,12 @@ class _Reader:
         try:
             moment = moments.read(text)
         except NotSupported as refusal:
-            raise _broken(self.source, start, str(refusal)) from None
+            raise broken(self.source, start, str(refusal)) from None
         if moment is None or (kinds and moments.kind_of(moment) not in kinds):
-            raise _broken(self.source, start, f"«{text}» is no {what}")
+            raise broken(self.source, start, f"«{text}» is no {what}")
         return moment
 
-    def _bracket(self, opening: _Token) -> Part:
+    def _bracket(self, opening: Token) -> Part:
         """A range, a list, or an expression in brackets."""
         if opening.kind == "[" and self.take("]"):
             return C.fixed([])
@@ -397,7 +342,7 @@ class _Reader:
         items = [item_part.value for item_part in parts]
         return self.folded(lambda view, it: [item(view, it) for item in items], opening.start, *parts)
 
-    def _range(self, opening: _Token, start: Part, end: Part) -> Part:
+    def _range(self, opening: Token, start: Part, end: Part) -> Part:
         low, high, closing = start.value, end.value, self.expect("]", ")", "[")
         closed, typed = (opening.kind == "[", closing.kind == "]"), C.written(start) or C.written(end)
         return self.folded(
@@ -407,7 +352,7 @@ class _Reader:
     def _named(self, name: str) -> Part:
         if name in CONSTRUCTS and self.kind in ("name", "("):
             self.at -= 1
-            raise self.wrong(_not_read(name))
+            raise self.wrong(not_read(name))
         words, place = [name], self.at
         while self.kind in ("name", "and"):  # function names may have several words: starts with(…), date and time(…)
             words.append(self.tokens[self.at].text)
@@ -420,6 +365,7 @@ class _Reader:
             called = " ".join(words) if self.tokens[self.at + 1].kind != "(" else name
             hint = did_you_mean(called, FUNCTIONS, "")
             raise self.wrong(f"The function «{called}» is not known here{f' ({hint})' if hint.endswith('?') else ''}")
+        self.read.add(name)
         return Part(C.name(name))
 
     def _call(self, name: str) -> Part:
@@ -427,7 +373,7 @@ class _Reader:
         self.expect("(")
         start, written = self.tokens[self.at - 1].start, self.tokens[self.at]
         if name in _MOMENTS and written.kind == "string":
-            self._read_moment(_unquoted(written.text), self.at, name, _MOMENTS[name])
+            self._read_moment(unquoted(written.text), self.at, name, _MOMENTS[name])
         parts: list[Part] = []
         while self.kind != ")":
             parts.append(self.expression())
@@ -440,14 +386,3 @@ class _Reader:
         return self.folded(
             lambda view, it: call(*[part(view, it) for part in given]), start, *parts, verdict=function.verdict
         )
-
-
-def _unquoted(text: str) -> str:
-    return _ESCAPE.sub(_escaped, text[1:-1])
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = int(match["code"] or match["long"] or "0", 16)
-    if code:
-        return chr(code) if code < 0x110000 else match[0]
-    return _ESCAPES.get(match["mark"], match[0])  # any other backslash stands for itself

@@ -7,6 +7,7 @@ type, "values": unary tests}.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC
 from typing import Any
 
 from penstock.executors.parts.rules.feel import moments
@@ -64,13 +65,14 @@ def _of_kind(kind: str) -> Convert:
             return value
         if isinstance(value, list) and len(value) == 1 and kind != "list":
             value = value[0]  # FEEL: a list of one is that one
+        written = isinstance(value, str)
         if isinstance(value, str) and kind in MOMENT_KINDS:
             value = read_data(value) or value
         own = kind_of(value)
         if own == kind or (kind == "duration" and own.endswith("duration")):
             return value
-        if kind == "date and time" and own == "date":
-            return moments.midnight(value)
+        if kind == "date and time" and own == "date":  # DMN: midnight of UTC; a text of the data says no zone
+            return moments.midnight(value) if written else moments.midnight(value).replace(tzinfo=UTC)
         raise Unfit(f"{_shown(value)} is a {own}, not a {kind}")
 
     return convert

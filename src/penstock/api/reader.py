@@ -23,8 +23,9 @@ from penstock.api.options import Options
 from penstock.api.request_share import RequestShare
 from penstock.api.route_table import ROUTES
 from penstock.api.server_state import ServerState
+from penstock.api.tongue import listen
 from penstock.app.penstock import Penstock
-from penstock.app.runs.reader_door import ReaderOptions, open_reader
+from penstock.app.runs.long.reader_door import ReaderOptions, open_reader
 from penstock.app.runs.timeline.events import EventPages
 
 #: what one process may use; a fold takes about a kilobyte per fact at its widest
@@ -74,6 +75,7 @@ class Reader:
         self.events.forget()
 
     async def _requested(self, question: Question, trace: str) -> Answer:
+        listen(question.languages)
         scope = {
             "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": question.path,
             "raw_path": question.path.encode(), "root_path": "", "query_string": question.query.encode(),

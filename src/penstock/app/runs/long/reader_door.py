@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.penstock import Penstock
-from penstock.app.runs.kept_folds import KeptFolds
+from penstock.app.runs.long.kept_folds import KeptFolds
 from penstock.host.tenants import Shared
 from penstock.store.address import Server
 
