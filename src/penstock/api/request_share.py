@@ -5,10 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from starlette.types import ASGIApp, Receive, Scope, Send
+
 from penstock.host.fair_queue import FairQueue
 
 #: requests that are let in between two turns of the engine
 AT_ONCE = 4
+
+
+class CountedRequests:
+    """Around everything: how many requests are under way, so that the engine leaves them some of the loop."""
+
+    def __init__(self, app: ASGIApp, share: Callable[[], RequestShare | None]) -> None:
+        self.app, self.share = app, share
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        share = self.share() if scope["type"] == "http" else None
+        if share is None:
+            await self.app(scope, receive, send)
+            return
+        share.begin()
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            share.end()
 
 
 class RequestShare:
@@ -16,8 +36,18 @@ class RequestShare:
 
     def __init__(self, share: Callable[[str], float]) -> None:
         self.waiting: FairQueue[asyncio.Future[None]] = FairQueue(share)
+        self.active = 0  # requests that are not answered yet
         self.admitted = 0  # since the loop has looked at others
         self._ticks = False
+
+    def begin(self) -> None:
+        self.active += 1
+
+    def end(self) -> None:
+        self.active -= 1
+
+    def is_active(self) -> bool:
+        return self.active > 0
 
     async def admit(self, tenant: str) -> None:
         """Until it is the tenant's turn; at once where nobody waits."""

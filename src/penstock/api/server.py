@@ -23,7 +23,7 @@ from penstock.api.long_reads import LongReads
 from penstock.api.openapi import complete_openapi, operation_id, serve_reference, tags
 from penstock.api.options import Options
 from penstock.api.presence import Presence
-from penstock.api.request_share import RequestShare
+from penstock.api.request_share import CountedRequests, RequestShare
 from penstock.api.route_table import ROUTES
 from penstock.api.routes import hooks, me, metrics
 from penstock.api.self_calls import SelfCalls
@@ -57,6 +57,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
             server.webhook_rates = WebhookRates()
             server.long_reads = LongReads(options_of(door), loop_facts=loop_facts_of(door.settings))
             server.request_share = RequestShare(Limits(door.settings).share)
+            door.host.others_work = server.request_share.is_active
             rate = None if server.options.dev else rate_of(door.settings)
             server.auth_throttle = AuthThrottle(door, server.audit, rate, door.now)
             server.telemetry = Telemetry(door, server.hub)
@@ -95,6 +96,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
     _cross_origin(app, server.options)
     app.add_middleware(EdgeMiddleware, options=server.options)
     app.add_middleware(RequestTelemetry, telemetry=lambda: getattr(server, "telemetry", None))
+    app.add_middleware(CountedRequests, share=lambda: getattr(server, "request_share", None))
     return app
 
 

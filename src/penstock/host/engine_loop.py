@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,9 @@ MAINTENANCE_MS = 3_600_000
 POLL_S = 0.1
 PAUSE_S = 0.05  # before a store that failed is tried again; twice as long each time
 LONGEST_PAUSE_S = 5.0
+#: between two turns: rounds of the loop that others may have, and nanoseconds
+OTHERS_ROUNDS = 16
+OTHERS_NS = 5_000_000
 log = logging.getLogger("penstock")
 
 
@@ -32,6 +36,7 @@ class EngineLoop(EngineParts):
     when it begins, and None when it is over."""
 
     closing = False
+    others_work: Callable[[], bool] = staticmethod(lambda: False)  # is somebody else at work on the same loop?
     trouble: StoreError | None = None
     _maintenance_at = 0
     _wakeup: asyncio.Future[None] | None = None
@@ -176,7 +181,7 @@ class EngineLoop(EngineParts):
                 await self._wait_for_store(error)
                 continue
             if busy:
-                await asyncio.sleep(0)
+                await self._let_others()
                 continue
             if until is not None and until():
                 return
@@ -192,6 +197,15 @@ class EngineLoop(EngineParts):
         while self.turns.ready:
             self.turns.turn()
             self.turns.ready.keep(_has_news)
+
+    async def _let_others(self) -> None:
+        """Others have the loop; while they have something to do with it, for a little longer than one round."""
+        await asyncio.sleep(0)
+        until = time.perf_counter_ns() + OTHERS_NS
+        for _ in range(OTHERS_ROUNDS):
+            if not self.others_work() or time.perf_counter_ns() >= until:
+                return
+            await asyncio.sleep(0)
 
     def _iterate_marked(self) -> bool:
         """An iteration; raises when at-most-once effects could not be marked, and so have not left."""
