@@ -1,5 +1,7 @@
-"""Four eyes: every way into force, for every kind of author, under every trick. What is no way is named as none, so a
-new route or command that nobody has thought about fails here."""
+"""Four eyes: every way into force, for every kind of author, under every trick.
+
+What is no way is named as none, so a new route or command that nobody has thought about fails here.
+"""
 
 from __future__ import annotations
 
