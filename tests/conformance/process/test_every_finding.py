@@ -226,6 +226,12 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
 }  # fmt: skip
 
 
+def test_the_limits_are_these() -> None:
+    """P-X.1: the largest of everything, as the pages say; what is larger is told (above)."""
+    assert (limits.NAME, limits.ID, limits.ELEMENTS, limits.DEEPEST, limits.RETRIES) == (255, 200, 20_000, 30, 100)
+    assert (limits.COUNT, limits.SECONDS) == (1_000_000, 366 * 24 * 3600)
+
+
 @pytest.mark.parametrize("what", BROKEN)
 def test_what_is_wrong_is_told_where(what: str) -> None:
     """P-X.1, P-X.9, P-X.10, P-X.18, P-X.31, P-X.35: an error with its rule, its place and a hint."""
