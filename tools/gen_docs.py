@@ -406,6 +406,7 @@ SETTINGS = {
     "drafts.keep_days": ("90", "Days that a draft is kept which nobody touches. 0: for ever."),
     "remarks.keep_days": ("365", "Days that remarks about an item are kept, and until its run has ended. 0: for ever."),
     "serve.drain_s": ("", "Seconds in which a server that is to stop still answers, while `/ready` says 503; 1."),
+    "audit.key_file": ("", "What the audit is sealed with; beside the store when it is not set."),
     "secrets.key_file": ("", "What the tenants' secrets are sealed with; beside the store when it is not set."),
     "server.secure": ("false", "Behind TLS: the cookie is `Secure`, and browsers are told to use HTTPS."),
     "server.origins": ("", "Pages of other sites that may call the API (CORS), as `https://host`; none by default."),

@@ -1,5 +1,7 @@
-"""Four eyes: every way into force, for every kind of author, under every trick. What is no way is named as none, so a
-new route or command that nobody has thought about fails here."""
+"""Four eyes: every way into force, for every kind of author, under every trick.
+
+What is no way is named as none, so a new route or command that nobody has thought about fails here.
+"""
 
 from __future__ import annotations
 
@@ -261,6 +263,7 @@ _INBOX = (
 _ITEM = ("start", "submit", "approve", "reject", "rework", "set-mode", "take-over", "delegate", "comment")
 NO_WAY = {
     "POST /session", "DELETE /session", "POST /dev/session", "PATCH /runs/{run}/variables", "POST /runs:batch",
+    "POST /batches", "POST /batches/{batch}/cancel",
     *(f"POST /runs/{{run}}/{verb}" for verb in _RUN), *(f"POST /inbox/{{run}}/{{node}}/{verb}" for verb in _INBOX),
     *(f"POST /processes/workitems/{{id}}:{verb}" for verb in _ITEM),
     *(f"{method} /{path}/{{id}}" for path in _THINGS for method in ("PUT", "DELETE")),

@@ -87,7 +87,7 @@ def _path(path: str, world: dict[str, Any]) -> str:
     ids = {
         "run": run, "instance_id": run, "node": "request_approval", "node_id": "request_approval", "version": "2",
         "name": "canary" if path.startswith("/secrets") else "wf_defect_alert_v2", "workflow_id": "wf_defect_alert_v2",
-        "workflow": "wf_defect_alert_v2", "key": "mine", "label": "Ask", "number": "1",
+        "workflow": "wf_defect_alert_v2", "key": "mine", "label": "Ask", "number": "1", "batch": "something",
         "sample_id": f"sample-{run}",
     }  # fmt: skip
     first = path.split("/")[1]

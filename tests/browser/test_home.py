@@ -126,6 +126,21 @@ def test_each_tile_leads_to_as_many_rows_as_it_counts(flooded: Server, window: O
     expect(page.locator(".ops-table tbody tr")).to_have_count(int(tiles["open_breakers"]["value"]))
 
 
+def test_limits_are_shown_with_what_is_used_and_what_happens_beyond(server: Server, window: Open) -> None:
+    """Every limit of the tenant has a row in the reader's words: how much, how much of it is used, and then what."""
+    page = window(ADMIN)
+    page.goto("/ops")
+    rows = page.get_by_role("region", name="테넌트의 한도").locator("tbody tr")
+    limits = read(server, "/limits")["items"]
+    expect(rows).to_have_count(len(limits))
+    for limit in limits:
+        row = rows.filter(has_text=f"limits.{limit['name']}")
+        expect(row).to_contain_text(f"{limit['limit']:,}")
+        expect(row).to_contain_text("실행마다" if limit["used"] is None else f"{limit['used']:,}")
+        expect(row).to_contain_text(limit["code"])
+        expect(row).to_contain_text(re.compile("요 "))  # what happens, in a sentence
+
+
 def test_home_is_usable_at_320_px(window: Open) -> None:
     """CONSOLE 9: nothing is wider than the narrowest screen, in both tongues."""
     for tongue in ("ko", "en"):

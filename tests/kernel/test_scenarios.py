@@ -1502,6 +1502,23 @@ def test_a_scope_whose_last_token_expires_ends() -> None:
         assert m.asked("c"), "the scope is done"
 
 
+def test_a_run_that_failed_has_no_time_left_to_run_out() -> None:
+    """C-71: the limit of active time goes with the failure; neither a compensation nor a retry by hand meets it."""
+    undo = task("u", off_path=True)
+    for done in ((), (undo,)):
+        a = task("a", undo=("u",)) if done else task("a")
+        m = Sim(net([S, a, task("b"), *done, X], ["s>a a>b b>x"], active_timeout_ms=1000))
+        assert m.run.wake_at() == 1000
+        m.ok("a")
+        m.bad("b")
+        assert m.run.wake_at() is None and not m.st.timers
+        m.tick(5000)
+        if done:
+            m.ok("u")
+        assert m.status == ("COMPENSATED" if done else "FAILED")
+        assert m.st.failure is not None and m.st.failure.code == "X"
+
+
 @pytest.mark.parametrize("crash", [False, True])
 def test_a_scope_takes_no_room_in_the_group_of_those_inside(crash: bool) -> None:
     """K4: what only waits for others is not in the way of others, also after a restart."""

@@ -86,17 +86,13 @@ class Cover:
         return set()
 
     def tests_of_names(self, file: str, names: Iterable[str], source: bytes) -> set[str]:
-        """Those that run a function that mentions one of the names: first of its file, else of the rooms."""
-        wanted = set(names)
-        for files in ([file], sorted(self.by_line)):
-            tests = set[str]()
-            for other in files:
-                text = source if other == file else _text(other)
-                for function in _mentioning(text, wanted):
-                    tests |= self.tests_of(other, function[0], function[1], function[0], text)
-            if tests:
-                return tests
-        return self.tests_of(file, 1, len(source.splitlines()), 1, source)
+        """Those that run a function that mentions one of the names, in its file or another one of the rooms."""
+        wanted, tests = set(names), set[str]()
+        for other in {file, *self.by_line}:
+            text = source if other == file else _text(other)
+            for function in _mentioning(text, wanted):
+                tests |= self.tests_of(other, function[0], function[1], function[0], text)
+        return tests or self.tests_of(file, 1, len(source.splitlines()), 1, source)
 
     def nearest(self, tests: Iterable[str]) -> list[str]:
         """A few fast ones of the files most of whose tests run the line: they are about it, and fail first."""

@@ -6,6 +6,7 @@ python -m tools.mutate.server    one request per line on stdin, one answer per l
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import json
 import os
@@ -63,6 +64,7 @@ def _fork(tests: list[str], seconds: float) -> dict[str, Any]:
         code = 70
         with contextlib.suppress(BaseException):
             os.setsid()
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # it ends with its parent
             null = os.open(os.devnull, os.O_RDWR)
             log = os.open(Path(folder) / "log", os.O_CREAT | os.O_WRONLY, 0o600)
             os.dup2(null, 0), os.dup2(log, 1), os.dup2(log, 2)

@@ -114,6 +114,7 @@ export type Tile = Narrow<Schemas["TileOut"], {
 export type Worker = Narrow<Schemas["WorkerOut"], { detail: Dict }>;
 export type Stuck = Narrow<Schemas["StuckOut"], { run: RunSummary; why: Why }>;
 export type Home = Narrow<Schemas["HomeOut"], { stuck: Stuck[]; waiting: ItemShort[]; tiles: Tile[]; workers: Worker[] }>;
+export type Limit = Schemas["LimitOut"];
 export type Breaker = Schemas["BreakerOut"];
 export type StoredDraft = Schemas["DraftOut"];
 

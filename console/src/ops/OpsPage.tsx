@@ -1,9 +1,9 @@
 /** Operations: what is refused beyond which limit, and the circuit breakers. */
 import "./ops.css";
-import { Unplug } from "lucide-react";
+import { Gauge, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
 import { useGet } from "../api/cache";
-import type { Breaker } from "../api/types";
+import type { Breaker, Limit } from "../api/types";
 import { Ago, Badge, Card, Empty, Failed, Skeleton } from "../components";
 import { useFrame } from "../shell/chrome";
 import { Link } from "../shell/router";
@@ -17,8 +17,41 @@ export default function OpsPage(): ReactNode {
   return (
     <div className="ops pad">
       <h1>{t.nav.ops}</h1>
-      {may(me, "ops.read") ? <Breakers /> : <Empty title={t.error.forbidden("ops.read")} />}
+      {may(me, "ops.read") ? <><Limits /><Breakers /></> : <Empty title={t.error.forbidden("ops.read")} />}
     </div>
+  );
+}
+
+/** From this share of a limit on somebody should look. */
+const NEARLY = 0.8;
+
+function Limits(): ReactNode {
+  const { t, f } = useWords();
+  const o = t.ops;
+  const answer = useGet<{ items: Limit[] }>("/limits");
+  const all = answer.data?.items;
+  return (
+    <Card>
+      <div className="card-head"><Gauge size={16} className="dim" aria-hidden /><h2>{o.limits}</h2></div>
+      {!all ? (answer.error ? <Failed error={answer.error} retry={answer.reload} /> : <div className="pad-small"><Skeleton h={34} n={4} /></div>) : (
+        <div className="ops-scroll" tabIndex={0} role="region" aria-label={o.limits}>
+          <table className="ops-table">
+            <thead><tr><th>{o.limit}</th><th className="num">{o.most}</th><th className="num">{o.used}</th><th>{o.beyond}</th></tr></thead>
+            <tbody>{all.map((limit) => {
+              const near = limit.used !== null && limit.used >= NEARLY * limit.limit;
+              return (
+                <tr key={limit.name}>
+                  <td>{o.limitNames[limit.name] ?? limit.what} <code className="dim">limits.{limit.name}</code></td>
+                  <td className="num">{f.number(limit.limit)}</td>
+                  <td className="num">{limit.used === null ? <span className="dim">{o.perRun}</span> : near ? <Badge tone={limit.used >= limit.limit ? "failed" : "held"}>{f.number(limit.used)}</Badge> : f.number(limit.used)}</td>
+                  <td>{o.beyondWords[limit.beyond] ?? limit.beyond} <code className="dim">{limit.code}</code></td>
+                </tr>
+              );
+            })}</tbody>
+          </table>
+        </div>
+      )}
+    </Card>
   );
 }
 

@@ -114,7 +114,7 @@ def test_w_4_7_6_the_day_begins_with_the_wait(kind: str) -> None:
     assert m.status == "FAILED" and m.failure() == ("WAIT_TIMEOUT", "timeout", "w")
 
 
-def test_w_4_7_6_a_wait_for_a_moment_has_no_limit_of_its_own() -> None:
+def test_a_wait_for_a_moment_has_no_limit_of_its_own() -> None:
     """W-4.7.6, C-38: time: none, though it is longer than a day."""
     m = played({"type": "time", "duration_days": 3})
     assert m.run.wake_at() == 3 * DAY

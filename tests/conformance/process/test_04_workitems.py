@@ -225,7 +225,8 @@ async def test_who_may_do_it(tmp_path: Path) -> None:
     async with office:
         run = await office.start(process(activities, [], roles=roles), initiator="han")
         who = {one.node: one.candidates for one in run.items()}
-    assert who["A0"] is None and who["A5"] is None and who["A6"] is None and who["A4"] is None
+    assert who["A0"] is None and who["A5"] is None and who["A6"] is None
+    assert who["A4"]["targets"] == ["role:r4", "role:R4"], "nobody has the role now: for whoever will, not for anybody"
     assert who["A1"]["targets"] == ["user:han"] and who["A2"]["targets"] == ["user:choi"]
     assert who["A3"]["targets"] == ["user:jung"]
     assert sorted((one["rule"], one["role"]) for one in seen) == [("least_loaded", "r4"), ("round_robin", "r3")]

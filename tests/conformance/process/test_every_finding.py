@@ -197,6 +197,8 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
                                 "/activities/0/multi"),
     "what was not imported": (process([task("A")], [], left_out=[{"what": "the process", "name": "B", "why": "x"}]),
                               "left_out", "/left_out/0"),
+    "work of nobody": (process([task("A", candidates=["user:${a.b()}"])], []), "assignment_not_understood",
+                       "/activities/0/candidates/0"),
     "a month": (timed(duration="P1M"), "rough_duration", "/events/0/timer/duration"),
     "a service of nobody": (process([task("A", type="serviceTask", bpmn="serviceTask")], []), "service_by_person",
                             "/activities/0"),
@@ -222,6 +224,12 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
     "found somewhere": (process([task("A")], [], type="discovered"), "origin_unknown", "/type"),
     "a container that does something": (process([task("A")], [], type="major"), "container_with_activities", "/type"),
 }  # fmt: skip
+
+
+def test_the_limits_are_these() -> None:
+    """P-X.1: the largest of everything, as the pages say; what is larger is told (above)."""
+    assert (limits.NAME, limits.ID, limits.ELEMENTS, limits.DEEPEST, limits.RETRIES) == (255, 200, 20_000, 30, 100)
+    assert (limits.COUNT, limits.SECONDS) == (1_000_000, 366 * 24 * 3600)
 
 
 @pytest.mark.parametrize("what", BROKEN)

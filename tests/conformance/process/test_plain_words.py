@@ -443,3 +443,9 @@ def test_a_long_text_is_read_in_good_time() -> None:
     """P-X.2: sentences without an end, and thousands of steps, are read like others."""
     for text in ("가면 " * 20_000, "if " * 30_000, "a" * 100_000, "1. 금액이 5 이상이면 팀장이 본다.\n" * 3000):
         assert 0 <= extract(text).confidence <= 1
+
+
+def test_a_role_behind_its_step_in_any_letters() -> None:
+    """P-X.3: «(BY: clerk)» and «(Role clerk)» as «(by clerk)»; what is explained may go on in the next line."""
+    for words in ("Check stock (BY: Clerk): count\nit", "Check stock (Role Clerk): count\nit"):
+        assert role_of(words) == ("Check stock: count\nit", "Clerk")

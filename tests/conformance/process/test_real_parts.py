@@ -82,7 +82,7 @@ def a_model(p: Penstock, *answers: Any) -> Iterator[Server]:
 
 
 @awaited
-async def test_p_1_2_5_a_model_does_an_activity(tmp_path: Path) -> None:
+async def test_a_model_does_an_activity(tmp_path: Path) -> None:
     """P-1.2.5, P-4.3.2, P-4.3.4: the orchestrator asks a model with the instruction, the data and the tools of the
     activity; a tool that it asks for is called; its result goes on, and what it has cost is kept."""
     p = Penstock(tmp_path / "store.db", settings={"http.allow": ["127.0.0.1"]})
@@ -109,7 +109,7 @@ async def test_p_1_2_5_a_model_does_an_activity(tmp_path: Path) -> None:
 
 
 @awaited
-async def test_p_1_2_5_a_model_that_cannot_do_it_is_undone_or_asked_again(tmp_path: Path) -> None:
+async def test_a_model_that_cannot_do_it_is_undone_or_asked_again(tmp_path: Path) -> None:
     """P-1.2.5, P-2.2.1: SUPERVISED keeps the model's draft for a person; one without a result fails the activity, and
     what was done before is undone."""
     p = Penstock(tmp_path / "store.db", settings={"http.allow": ["127.0.0.1"]})

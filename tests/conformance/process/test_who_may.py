@@ -1,5 +1,7 @@
-"""Who may do the work is never widened: what a file says about people is heeded, or the work is for nobody and a
-finding says so. Asked at every door: the inbox of Python, HTTP's and the command line's is the same check."""
+"""Who may do the work is never widened: what a file says about people is heeded, or the work is for nobody.
+
+A finding says so. Every door asks: the inbox of Python, HTTP's and the command line's have the same check.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,12 @@ ERRORS: dict[str, tuple[str, str]] = {
         "바뀐 것은 없어요. 노드의 output.schema를 보세요.",
     ),
     "ApproverDenied": ("{user} 님은 «{item}»의 결정을 할 수 없어요.", "할 일 목록에서 누가 할 수 있는지 볼 수 있어요."),
+    "AuditKeyUnreadable": (
+        "감사 기록의 키를 쓸 수 없어요: {file}: {why}.",
+        "사본에서 파일을 되돌려 놓으세요. 없으면 기록이 바뀌었는지 알 수 없어요.",
+    ),
+    "BatchNotFound": ("묶음 작업 «{batch}»: 여기에 없어요.", "다시 시작하면 묶음 작업의 목록은 남지 않아요."),
+    "BatchesTooMany": ("이 테넌트의 묶음 작업 {count}개를 이미 하고 있어요.", "하나가 끝나기를 기다리거나 취소하세요."),
     "BadInput": ("{what}: 읽을 수 없어요. {why}.", "이름이 나온 것을 고쳐 주세요."),
     "BodyUnreadable": ("본문을 읽을 수 없어요: {why}.", "JSON 값 하나를 보내 주세요."),
     "BreakerNotFound": ("차단기 «{name}»: 없어요.", "차단기의 이름은 워크플로우/노드이고, 처음 부를 때 생겨요."),
@@ -58,10 +64,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "설정 limits.facts_per_run을 올리고 다시 시작한 뒤 이어 가거나, 취소하세요.",
     ),
     "Fenced": ("이제 다른 호스트가 이 저장소를 맡고 있어요. 쓴 것은 없어요.", "한 번에 한 호스트만 맡게 하세요."),
-    "FourEyes": (
-        "{user} 님은 {what}의 승인을 할 수 없어요. 부탁하지 않은 다른 사람이 해야 해요.",
-        "다른 승인자에게 부탁하세요.",
-    ),
+    "FourEyes": ("{user} 님은 {what}의 승인을 할 수 없어요: {why}.", "다른 승인자에게 부탁하세요."),
     "HookTooMany": ("«{name}»의 웹훅은 {seconds}초에 {requests}번까지 받고, 다 썼어요.", "Retry-After만큼 기다리세요."),
     "IdempotencyConflict": ("멱등 키 «{key}»: 다른 요청의 것이에요.", "요청마다 다른 키를 쓰세요."),
     "IllegalTransition": (
@@ -80,6 +83,10 @@ ERRORS: dict[str, tuple[str, str]] = {
     "KeyExpired": ("키 «{id}»: 기한이 지났어요.", "관리자에게 새 키를 부탁하세요."),
     "KeyInvalid": ("키를 받아들이지 않아요: {why}.", "만들 때 보인 그대로 넣으세요. 관리자가 새로 만들 수 있어요."),
     "KeyMissing": ("누구인지 알아야 해요.", "키를 보내거나 콘솔에 로그인하세요."),
+    "KeyNeeded": (
+        "«{user}»: 이름뿐이에요. 두 사람의 눈이 필요한 곳에서는 명령줄에도 키가 있어야 해요.",
+        "PENSTOCK_KEY에 자기 키를 넣으세요.",
+    ),
     "KeyNotFound": ("키 «{id}»: 없어요.", "키 목록에서 아이디를 보세요."),
     "KeyRevoked": ("키 «{id}»: 거두어들인 키예요.", "관리자에게 새 키를 부탁하세요."),
     "LanguageUnknown": (
@@ -157,6 +164,11 @@ ERRORS: dict[str, tuple[str, str]] = {
         "디스크가 있는지, 쓸 수 있는지 보세요. 받아들인 것은 잃지 않았어요.",
     ),
     "StoreBusy": ("다른 Penstock 프로세스{who}: 이 저장소를 맡고 있어요.", "멈추거나 끝나기를 기다리세요."),
+    "StoreDamaged": ("저장소가 상했어요: {why}.", "파일을 그대로 두고 penstock verify로 살펴본 뒤 사본을 되살리세요."),
+    "StoreGone": (
+        "저장소가 열었던 자리에 없어요: {why}.",
+        "그 뒤로 받아들인 것은 없어요. 같은 파일을 돌려놓으면 이어 가고, 없으면 멈추고 사본을 되살리세요.",
+    ),
     "StoreDenied": ("서버가 저장소를 열어 주지 않아요: {why}.", "사용자와 비밀번호, 데이터베이스를 고치세요."),
     "StoreError": ("저장소에 문제가 있어요: {why}.", "파일을 그대로 두고 사본을 되살리세요."),
     "StoreFull": ("디스크가 가득 찼어요. 이번에 쓴 것은 없어요.", "자리를 비우고 다시 하세요. 이어서 가요."),
@@ -188,6 +200,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "먼저 몇 개를 하거나 취소하세요. 설정은 limits.open_work_items예요.",
     ),
     "UserNotFound": ("사용자 «{user}»: 없어요.", "등록된 사용자의 목록을 보세요."),
+    "UserTaken": ("«{user}»: 이미 등록된 «{known}»의 다른 표기예요.", "있는 사용자를 고치거나 다른 이름을 쓰세요."),
     "VersionConflict": ("«{name}»의 {version} 버전을 낼 수 없어요: {why}.", "문서의 버전을 올리거나 빼세요."),
 }
 

@@ -16,6 +16,7 @@ from penstock.net.model import Effect, Node
 ASSIGNMENT_RULES = ("round_robin", "least_loaded", "initiator")
 CHOSEN_BY_HOST = ("round_robin", "least_loaded")
 _INITIATOR = "sys.trigger.initiator"
+_NOBODY = "{'type': 'any_of', 'targets': []}"
 _TARGET = re.compile(r"(user|role|group):\S")
 #: whom a variable names when the item opens
 _COMPUTED = re.compile(r"(user|role|group):\s*\$\{(.*)\}\s*\Z", re.S)
@@ -31,7 +32,7 @@ def candidates_of(f: ActivityFields, context: LoweringContext) -> tuple[Node | N
     if role is None or not rule:
         return None, None
     if rule == "initiator":
-        return None, {"$expr": _any_of([_names("user", _INITIATOR)])}
+        return None, {"$expr": f"fn.if(fn.is_null({_INITIATOR}), {_NOBODY}, {_chosen(_INITIATOR)})"}
     if rule in CHOSEN_BY_HOST:
         args = {"rule": rule, "role": role.id, "role_name": role.name, "activity_id": context.id}
         id = f"{core_id(context.element)}.assign"
