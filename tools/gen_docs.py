@@ -395,7 +395,7 @@ SETTINGS = {
     "limits.facts_warning": ("100000", "Facts of one run after which it has an incident."),
     "limits.facts_per_run": ("2000000", "Facts of one run after which it is paused."),
     "tenants.NAME.limits.LIMIT": ("", "The same limit for one tenant."),
-    "tenants.NAME.share": ("1", "How much of turns, effects, events and requests the tenant has, compared with others."),
+    "tenants.NAME.share": ("1", "How much of turns, effects, events and requests it has, compared with others."),
     "workers.tenants.NAME": ("", "The same for one tenant, instead of `workers.per_tenant`."),
     "metrics.token": ("", "A scraper's bearer token for `/metrics`: with it the numbers of all tenants are seen."),
     "otel.endpoint": ("", "An OpenTelemetry collector (OTLP over HTTP) that gets a span for every run and node."),
