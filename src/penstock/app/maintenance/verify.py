@@ -107,7 +107,7 @@ def _row_again(store: Store, row: RunRow) -> RunRow:
 def _all_runs(store: Store, newest: int | None, report: Report) -> Iterator[RunRow]:
     """Those that can be read; of the others it is said that they cannot."""
     say, last = report.say, 0
-    with damage_said(say, "S3", "the runs cannot be counted"):
+    with damage_said(say, "D3", "the runs cannot be counted"):
         last = store.last_run()
     for first in range(1 if newest is None else max(last - newest + 1, 1), last + 1, 500):
         numbers = range(first, min(first + 500, last + 1))
@@ -118,17 +118,17 @@ def _all_runs(store: Store, newest: int | None, report: Report) -> Iterator[RunR
             raise
         except Exception:
             for number in numbers:
-                with damage_said(say, "S3", f"run {number} cannot be read"):
+                with damage_said(say, "D3", f"run {number} cannot be read"):
                     rows += [row for row, _ in store.load([number])]
         yield from rows
 
 
 def _read_journal(case: _Case) -> None:
-    """S2: every row is as it was written."""
+    """D2: every row is as it was written."""
     run = case.row.no
     for row in case.store.journal(run):
         if not is_whole(run, row):
-            case.say("S2", f"the row of facts {row.seq_from}..{row.seq_to} is not what was written")
+            case.say("D2", f"the row of facts {row.seq_from}..{row.seq_to} is not what was written")
         case.journal.append(row)
     case.turns = [F.decode_facts(row.body) for row in case.journal]
 
