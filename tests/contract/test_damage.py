@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +16,7 @@ from penstock.cli.main import main
 from penstock.store.sqlite import Sqlite
 from penstock.store.sqlite_checks import SqliteChecks
 from tests.contract.store_suite import Kit, a_net, started
-from tools.attacks.damaged_pages import ALONE, NOTICED, SILENT, UNUSED, attack, make_store, noticed
+from tools.attacks.damaged_pages import ALONE, NOTICED, SILENT, UNUSED, attack, copy_of, make_store, noticed
 
 SEED = 11
 
@@ -31,11 +30,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(whole: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(whole, tmp_path / "penstock.db"))
+    return copy_of(whole, tmp_path / "penstock.db")
 
 
-def test_a_whole_store_is_whole(whole: Path) -> None:
-    assert noticed(whole) == ""
+def test_a_whole_store_is_whole(whole: Path, copy: Path) -> None:
+    assert noticed(whole) == "" and noticed(copy) == ""
 
 
 @pytest.mark.parametrize("kind", ["page", "byte"])
