@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +16,7 @@ from penstock.cli.main import main
 from penstock.store.sqlite import Sqlite
 from penstock.store.sqlite_checks import SqliteChecks
 from tests.contract.store_suite import Kit, a_net, started
-from tools.attacks.damaged_pages import ALONE, NOTICED, SILENT, UNUSED, attack, make_store, noticed
+from tools.attacks.damaged_pages import ALONE, NOTICED, SILENT, UNUSED, attack, copy_of, make_store, noticed
 
 SEED = 11
 
@@ -31,11 +30,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(whole: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(whole, tmp_path / "penstock.db"))
+    return copy_of(whole, tmp_path / "penstock.db")
 
 
-def test_a_whole_store_is_whole(whole: Path) -> None:
-    assert noticed(whole) == ""
+def test_a_whole_store_is_whole(whole: Path, copy: Path) -> None:
+    assert noticed(whole) == "" and noticed(copy) == ""
 
 
 @pytest.mark.parametrize("kind", ["page", "byte"])
@@ -53,16 +52,16 @@ def test_every_damage_that_changes_what_a_store_says_is_named(whole: Path, tmp_p
 
 #: what is changed by hand, as SQL, and what verify calls it
 CHANGED = {
-    "a fact": ("UPDATE journal SET body=CAST(substr(body, 1, 5) || 'x' || substr(body, 7) AS BLOB) WHERE lsn=3", "S2"),
-    "the time of a turn": ("UPDATE journal SET at=at+1 WHERE lsn=3", "S2"),
+    "a fact": ("UPDATE journal SET body=CAST(substr(body, 1, 5) || 'x' || substr(body, 7) AS BLOB) WHERE lsn=3", "D2"),
+    "the time of a turn": ("UPDATE journal SET at=at+1 WHERE lsn=3", "D2"),
     "a lost turn": ("DELETE FROM journal WHERE run=2 AND seq_from=(SELECT max(seq_from) FROM journal WHERE run=2)", ""),
     "a run's tenant": ("UPDATE run SET tenant='other' WHERE no=2", "K1"),
     "a run's status": ("UPDATE run SET status=CASE status WHEN 5 THEN 6 ELSE 5 END WHERE no=1", "H9"),
     "a work item": ("UPDATE item SET by='thief'", "H9"),
     "a wait": ("DELETE FROM waiting", "H9"),
-    "a blob": ("UPDATE blob SET body=x'c0'", "S4"),
-    "a document": ("UPDATE release SET document=CAST(replace(CAST(document AS TEXT), 'a', 'e') AS BLOB)", "V2"),
-    "an audit row": ("UPDATE audit SET actor='nobody' WHERE no=2", "S5"),
+    "a blob": ("UPDATE blob SET body=x'c0'", "D4"),
+    "a document": ("UPDATE release SET document=CAST(replace(CAST(document AS TEXT), 'a', 'e') AS BLOB)", "D6"),
+    "an audit row": ("UPDATE audit SET actor='nobody' WHERE no=2", "D5"),
     "a net": ("UPDATE net SET body=x'00'", ""),
 }
 
@@ -85,14 +84,14 @@ def test_a_changed_row_of_a_journal_is_named_by_run_and_number(kit: Kit) -> None
     a_net(store)
     store.commit(started(1))
     (row,) = store.journal(1)
-    assert [v for v in verify(store).violations if v.check == "S2"] == []
+    assert [v for v in verify(store).violations if v.check == "D2"] == []
     if not hasattr(kit, "ask"):
         return
     kit.ask("UPDATE journal SET at=at+1 WHERE run=1")
-    (wrong,) = [v for v in verify(store).violations if v.check == "S2"]
+    (wrong,) = [v for v in verify(store).violations if v.check == "D2"]
     assert wrong.run and f"{row.seq_from}..{row.seq_to}" in wrong.detail
     kit.ask("UPDATE journal SET checksum=NULL")
-    assert [v for v in verify(store).violations if v.check == "S2"] == []
+    assert [v for v in verify(store).violations if v.check == "D2"] == []
 
 
 def test_a_store_that_answers_is_not_damaged(kit: Kit) -> None:

@@ -275,6 +275,9 @@ class SimStore(SimRegistry, SimAdmin):
             raise StoreError(why=f"net {no} is missing")
         return NetRow(*row)
 
+    def net_numbers(self) -> list[int]:
+        return sorted(self.disk.tables["net"])
+
     def net_by_hash(self, hash: str) -> NetRow | None:
         return next((NetRow(*row) for row in self.disk.tables["net"].values() if row[1] == hash), None)
 

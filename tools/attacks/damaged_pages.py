@@ -28,6 +28,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.releases.start_release import start
 from penstock.demo import sample_runs
 from penstock.errors import PenstockError
+from penstock.net import codec
 from penstock.store.run_store import Batch
 from penstock.store.sqlite import Sqlite
 from penstock.store.tables import TABLES
@@ -99,7 +100,7 @@ def _damaged(
 ) -> Damage:
     for leftover in copy.parent.glob(f"{copy.name}*"):
         leftover.unlink()
-    shutil.copy(store, copy)
+    copy_of(store, copy)
     with copy.open("r+b") as file:
         at = (number - 1) * PAGE + (dice.randrange(PAGE) if kind == "byte" else 0)
         file.seek(at)
@@ -124,7 +125,24 @@ def _known(table: str, said: Any) -> Any:
         return said
     names = next(t.names for t in TABLES if t.name == table)
     places = [names.index(name) for name in KNOWN[table]]
-    return [[row[place] for place in places] for row in said[0]], said[1]
+    rows = [[row[place] for place in places] for row in said[0]]
+    if table == "net":  # its hash leaves out where in the document everything stands
+        rows = [[*row[:-1], _content_hash(row[-1])] for row in rows]
+    return rows, said[1]
+
+
+def _content_hash(body: bytes) -> str:
+    try:
+        return codec.content_hash(codec.decode(body))
+    except Exception as error:
+        return repr(error)
+
+
+def copy_of(store: Path, to: Path) -> Path:
+    """The file, and the keys beside it."""
+    for key in store.parent.glob(f"{store.name}.*-key"):
+        shutil.copy(key, to.with_name(key.name.replace(store.name, to.name, 1)))
+    return Path(shutil.copy(store, to))
 
 
 def noticed(path: Path) -> str:
@@ -177,10 +195,8 @@ def run(pages: int = 60, seed: int = 11, folder: Path | None = None) -> AttackRe
     with tempfile.TemporaryDirectory(dir=folder) as place:
         store = Path(place) / "penstock.db"
         make_store(store)
-        if noticed(store):
-            return AttackResult(
-                f"{pages} damaged pages", "bad", {}, f"a whole store is called damaged: {noticed(store)}"
-            )
+        if why := noticed(copy_of(store, Path(place) / "damaged.db")):
+            return AttackResult(f"{pages} damaged pages", "bad", {}, f"a whole store is called damaged: {why}")
         whole = attack(store, Path(place), pages, seed, "page")
         bytes_ = attack(store, Path(place), pages, seed + 1, "byte")
     silent = [damage for damage in (*whole, *bytes_) if damage.outcome == SILENT and damage.tables - ALONE]

@@ -1,5 +1,7 @@
-"""Browser sessions: a signed cookie that says who, until when. It survives a restart; the store keeps only which
-were ended before their time."""
+"""Browser sessions: a signed cookie that says who, until when.
+
+It survives a restart; the store keeps only which were ended before their time.
+"""
 
 from __future__ import annotations
 

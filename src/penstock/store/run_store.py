@@ -177,6 +177,8 @@ class RunStore(Protocol):
 
     def net_by_hash(self, hash: str) -> NetRow | None: ...
 
+    def net_numbers(self) -> list[int]: ...
+
     def put_inbox(self, run: int, command: bytes, at: int) -> int: ...
 
     def inbox(self, limit: int = 512) -> list[tuple[int, int, bytes]]: ...
@@ -296,6 +298,9 @@ class SqlRuns(Sql):
     def net_by_hash(self, hash: str) -> NetRow | None:
         sql = "SELECT no,hash,name,language,body,source,released_at FROM net WHERE hash=?"
         return self._row(NetRow, sql, (hash,))
+
+    def net_numbers(self) -> list[int]:
+        return [row[0] for row in self._read("SELECT no FROM net ORDER BY no")]
 
     def inbox(self, limit: int = 512) -> list[tuple[int, int, bytes]]:
         sql = "SELECT no,run,command FROM inbox WHERE answer IS NULL ORDER BY no LIMIT ?"

@@ -6,7 +6,7 @@ beside it. A checker is a function that yields what is wrong; the same ones run 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -78,9 +78,12 @@ def verify(store: Store, newest: int | None = None) -> Report:
         report.runs += 1
         report.facts += case.st.n
     projections.close()
-    report.violations += [Violation("V1", "", detail) for detail in check_nets(store, nets)]
-    if newest is None:
-        check_contents(store, report.say)
+    if newest is not None:
+        check_nets(store, sorted(nets.by_number), report.say)
+        return report
+    with damage_said(report.say, "D3", "the nets cannot be counted"):
+        check_nets(store, store.net_numbers(), report.say)
+    check_contents(store, report.say)
     return report
 
 
@@ -107,7 +110,7 @@ def _row_again(store: Store, row: RunRow) -> RunRow:
 def _all_runs(store: Store, newest: int | None, report: Report) -> Iterator[RunRow]:
     """Those that can be read; of the others it is said that they cannot."""
     say, last = report.say, 0
-    with damage_said(say, "S3", "the runs cannot be counted"):
+    with damage_said(say, "D3", "the runs cannot be counted"):
         last = store.last_run()
     for first in range(1 if newest is None else max(last - newest + 1, 1), last + 1, 500):
         numbers = range(first, min(first + 500, last + 1))
@@ -118,17 +121,17 @@ def _all_runs(store: Store, newest: int | None, report: Report) -> Iterator[RunR
             raise
         except Exception:
             for number in numbers:
-                with damage_said(say, "S3", f"run {number} cannot be read"):
+                with damage_said(say, "D3", f"run {number} cannot be read"):
                     rows += [row for row, _ in store.load([number])]
         yield from rows
 
 
 def _read_journal(case: _Case) -> None:
-    """S2: every row is as it was written."""
+    """D2: every row is as it was written."""
     run = case.row.no
     for row in case.store.journal(run):
         if not is_whole(run, row):
-            case.say("S2", f"the row of facts {row.seq_from}..{row.seq_to} is not what was written")
+            case.say("D2", f"the row of facts {row.seq_from}..{row.seq_to} is not what was written")
         case.journal.append(row)
     case.turns = [F.decode_facts(row.body) for row in case.journal]
 
@@ -317,12 +320,10 @@ CHECKS: tuple[Callable[[_Case], None], ...] = (
 )  # fmt: skip
 
 
-def check_nets(store: Store, nets: Nets) -> Iterator[str]:
+def check_nets(store: Store, numbers: Iterable[int], say: Callable[[str, str], None]) -> None:
     """V1: a net is what its hash says."""
-    for number in sorted(nets.by_number):
-        wrong: list[str] = []
-        with damage_said(lambda _, detail: wrong.append(detail), "V1", f"net {number} cannot be read"):  # noqa: B023
+    for number in numbers:
+        with damage_said(say, "V1", f"net {number} cannot be read"):
             row = store.net(number)
             if codec.content_hash(codec.decode(row.body)) != row.hash:
-                wrong.append(f"net {number} is not what its hash says")
-        yield from wrong
+                say("V1", f"net {number} is not what its hash says")
