@@ -123,7 +123,8 @@ def test_each_tile_leads_to_as_many_rows_as_it_counts(flooded: Server, window: O
     page.goto("/")
     page.locator(".tile", has_text="Open breakers").click()
     expect(page.get_by_role("heading", name="Open breakers")).to_be_visible()
-    expect(page.locator(".ops-table tbody tr")).to_have_count(int(tiles["open_breakers"]["value"]))
+    card = page.locator(".card", has=page.get_by_role("heading", name="Open breakers"))
+    expect(card.locator("tbody tr")).to_have_count(int(tiles["open_breakers"]["value"]))
 
 
 def test_limits_are_shown_with_what_is_used_and_what_happens_beyond(server: Server, window: Open) -> None:

@@ -144,6 +144,29 @@ def test_k23_a_crash_in_between_makes_no_second_child(rig: Rig, when: str) -> No
     rig.sound()
 
 
+def test_k23_a_child_that_failed_before_a_crash_is_not_tried_again(rig: Rig) -> None:
+    """K23, E7: the same call asks again after a crash, and hears how its child ended; only a retried call retries."""
+    x = Fn(lambda request: failed("NO", "business", "not today"))
+
+    async def scene() -> None:
+        host = rig.open(x)
+        host.start(released(host, chain(task("a"))), id="r1")
+        host.dispatch.out(host.turns.turn())
+        host.iterate()
+        await eventually(lambda: host.turns.ready)
+        host.turns.turn()
+        assert [status for *_, status in children(rig)] == ["FAILED"]
+        await host.dispatch.close()
+        rig.close()
+        assert rig.status("r1") == "RUNNING"
+        await rig.finish(x)
+
+    go(scene())
+    assert rig.status("r1") == "FAILED" and rig.failure("r1") == "CHILD_FAILED"
+    assert len(x.keys) == 1 and [status for *_, status in children(rig)] == ["FAILED"]
+    rig.sound()
+
+
 @pytest.mark.parametrize("how", ["parent cancelled", "call interrupted"])
 def test_k23_a_crash_after_the_parents_cancel_leaves_no_orphan(rig: Rig, how: str) -> None:
     """K23: the parent's turn is committed, the child's is not; the next process cancels the child."""

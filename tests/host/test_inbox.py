@@ -184,6 +184,23 @@ def test_a_start_that_comes_while_the_inbox_is_read_is_started(rig: Rig, monkeyp
     assert _answers(rig, numbers) == [{"ok": True}] and inbox.taken == set()
 
 
+def test_a_start_with_a_known_key_is_answered_and_starts_nothing(rig: Rig) -> None:
+    """R12, C-37: left twice by a process that does not drive: each is answered, and there is one run. The same key for
+    another net is refused."""
+    host = rig.open(Fn())
+    inbox = StartInbox(host)
+    nets = [host.nets.get(host.release(chain(wait(id), name=id))).hash for id in ("w", "v")]
+    numbers = []
+    for net in (nets[0], nets[0], nets[1]):
+        start = msgspec.msgpack.encode(Start(new_id(1), net, None, "default", "k1"))
+        numbers.append(rig.store.put_inbox(NO_RUN, start, SystemClock().now()))
+        inbox.poll()
+        host.iterate()
+    first, second, other = _answers(rig, numbers)
+    assert first == second == {"ok": True} and other["code"] == "PS-409-KEY"
+    assert len(host.store.runs()) == 1 and inbox.taken == set()
+
+
 def test_a_busy_host_still_reads_its_inbox(rig: Rig) -> None:
     """Somebody wants to cancel while the engine never comes to rest."""
     busy = True

@@ -19,9 +19,10 @@ from penstock.host.intake import Reached
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
-from penstock.net.model import Edge, Net, Node, Trigger
+from penstock.net.model import Declares, Edge, Net, Node, Trigger
 from penstock.store.address import open_store
 from penstock.store.events import EventRow
+from penstock.store.releases import ReleaseRow
 from penstock.store.run_store import Batch, JournalRow, RunRow
 from penstock.store.sqlite import Sqlite
 from tests.conformance.decision.stores import NAMES, Base
@@ -140,6 +141,55 @@ def test_who_stops_waiting_has_not_taken_it(how: str, scene: str, tmp_path: Path
     assert house.store.open_events() == [] and verify(house.store).violations == []
     assert not house.host.intake.going and not house.host.intake.todo, "nothing of it is left on its way"
     house.store.close()
+
+
+def test_a_kept_message_goes_to_the_next_when_the_first_stops_waiting(tmp_path: Path) -> None:
+    """P-X.25, S1: two come to wait for it at once; who is offered it waits no longer before its turn."""
+    house = House(open_store(tmp_path / "s.db"), tmp_path)
+    first, second = house.begin("first", waits(before="b")), house.begin("second", waits(before="b"))
+    house.tell()
+    laps(house.host)
+    for no in (first, second):
+        house.host.turns.send(no, C.signal(f"b{no}", "begin"))
+    intake, holds_ns = house.host.intake, house.host.intake.holds_ns
+    intake.holds_ns = 0  # who waits is looked at one after the other, and nothing else is done
+    while intake.early or not intake.todo:
+        assert house.host.iterate()
+    intake.holds_ns = holds_ns
+    house.host.turns.send(first, STOPS["it goes on without it"])
+    laps(house.host)
+    assert house.used() == ["second"] == [house.taken_by()] and house.status("second") == "COMPLETED"
+    assert not intake.going and not intake.todo, "nothing of it is left on its way"
+    house.store.close()
+
+
+def test_a_message_that_has_begun_a_process_is_not_given_again(tmp_path: Path) -> None:
+    """P-X.25, H5: that it has begun one was lost; whoever has come to wait since then waits for the next message."""
+    store = Sqlite(tmp_path / "s.db")
+    house = House(store, tmp_path)
+    about = {"process": {"begins": {"trigger": "message", "message": "go"}}}
+    net = Net(
+        name="begun", language="process", declares=Declares(policies=about), nodes=(START, END),
+        edges=(Edge(id="s>e", src="s", dst="e"),),
+    )  # fmt: skip
+    no = house.host.release(net)
+    store.put_release(ReleaseRow("default", "begun", 1, "b1", "active", "h", no, b"{}", "go", None, 1))
+    house.begin("second", waits(before="b"))
+    house.tell()
+    laps(house.host)
+    house.host.turns.send(house.no("second"), C.signal("b1", "begin"))
+    laps(house.host)
+    store.c.execute("UPDATE event SET answer=NULL")
+    again = House(store, tmp_path)
+    again.host.recover()
+    laps(again.host)
+    row = store.event("default", "e1")
+    assert row is not None and row.answer is not None
+    reached = msgspec.msgpack.decode(row.answer, type=Reached)
+    begun = store.run_by_key("default", "message:e1:begun")
+    assert begun is not None and (reached.taken_by, reached.started) == (begun.id, [begun.id])
+    assert again.used() == [] and again.status("second") == "WAITING" and len(store.runs()) == 2
+    store.close()
 
 
 class Mute(Sqlite):

@@ -289,9 +289,11 @@ function Facts({ run, facts, graph, node, at, whole }: { run: Run; facts: Fact[]
   const own = (fact: Fact) => !node || authorOf(fact, (id) => ids.has(id)) === node;
   const shown = after === null ? (at === null ? facts.slice(-WINDOW) : facts.filter((fact) => Math.abs(fact.seq - at) <= WINDOW / 2)) : (page?.items ?? []).filter(own);
   const first = after === null ? (at === null ? Math.max(0, run.facts - WINDOW) : Math.max(0, at - WINDOW / 2 - 1)) : after;
+  // a fact may have several lines, so a page may end earlier
+  const last = after === null ? Math.min(run.facts, first + WINDOW) : (page?.items.at(-1)?.seq ?? first);
   return (
     <section>
-      {!whole && <p className="panel-line"><span className="dim">{t.run.factsFrom(f.number(first + 1), f.number(Math.min(run.facts, first + WINDOW)), f.number(run.facts))}</span><span><Button disabled={first === 0} onClick={() => setAfter(Math.max(0, first - WINDOW))}>{t.run.factsBefore}</Button> <Button disabled={first + WINDOW >= run.facts} onClick={() => setAfter(Math.min(run.facts - 1, first + WINDOW))}>{t.run.factsAfter}</Button></span></p>}
+      {!whole && <p className="panel-line"><span className="dim">{t.run.factsFrom(f.number(first + 1), f.number(last), f.number(run.facts))}</span><span><Button disabled={first === 0} onClick={() => setAfter(Math.max(0, first - WINDOW))}>{t.run.factsBefore}</Button> <Button disabled={last >= run.facts} onClick={() => setAfter(last)}>{t.run.factsAfter}</Button></span></p>}
       {shown.length === 0 ? <p className="dim panel-empty">{t.run.noFacts}</p> : <FactLines facts={shown} graph={graph} at={at} numbers />}
     </section>
   );

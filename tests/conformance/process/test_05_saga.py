@@ -86,7 +86,7 @@ def test_a_tool_and_how_it_is_called() -> None:
     """P-X.18, P-5.3.10, P-5.3.1, P-X.34, P-X.21: a name or {tool, params, …}; 30 s, no retry."""
     undo = {
         "tool": "cancel_payment",
-        "params": {"id": "${payment_id}"},
+        "params": {"id": "${payment_id}", "of": ["${order}", "all", ["${ line }", 7]]},
         "timeout": 5,
         "retry": {"max": 2, "backoff_ms": 10},
     }
@@ -97,7 +97,8 @@ def test_a_tool_and_how_it_is_called() -> None:
     assert plain.timeout_ms == 30_000 and plain.retry.max == 0 and plain.off_path
     assert plain.effect.args["tool"] == "x" and "params" not in plain.effect.args
     assert full.timeout_ms == 5_000 and (full.retry.max, full.retry.base_ms) == (2, 10)
-    assert full.effect.args["params"] == {"id": {"$expr": "payment_id"}}
+    of = [{"$expr": "order"}, "all", [{"$expr": "line"}, 7]]
+    assert full.effect.args["params"] == {"id": {"$expr": "payment_id"}, "of": of}
     assert nodes["A"].undo == ("A.undo",) and nodes["B"].undo == ("B.undo",)
 
 

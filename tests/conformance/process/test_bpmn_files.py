@@ -152,6 +152,42 @@ def test_events_that_wait_and_compensation() -> None:
     assert by_id(found["gateways"])["sid-wait"]["type"] == "eventBasedGateway"
 
 
+def test_a_task_receives_the_message_that_it_refers_to() -> None:
+    """P-X.25: by the name of the message, not by its own; without a reference its own name is the message's."""
+    message = '<bpmn:message id="m1" name="payment.received"/></bpmn:definitions>'
+    tasks = '<bpmn:receiveTask id="a" name="Wait" messageRef="m1"/><bpmn:sendTask id="b" name="Tell"/>'
+    activities = by_id(data(bpmn(tasks).replace(b"</bpmn:definitions>", message.encode()))["activities"])
+    assert (activities["a"]["message"], activities["b"]["message"]) == ("payment.received", "Tell")
+
+
+def test_elements_of_others_between_ours_hide_nothing() -> None:
+    """P-X.25: what a modeler puts among the elements of a process is passed over, and what follows is read."""
+    tasks = '<bpmn:task id="a"/><x:grid xmlns:x="urn:x" size="10"/><bpmn:task id="b"/>'
+    assert list(by_id(data(bpmn(tasks))["activities"])) == ["a", "b"]
+
+
+def test_a_compensation_that_names_its_activity_comes_back() -> None:
+    """P-X.18, P-2.3.1: thrown for one activity and not for all; the file that is written says which."""
+    inner = (
+        '<bpmn:serviceTask id="book"/><bpmn:intermediateThrowEvent id="undo">'
+        '<bpmn:compensateEventDefinition id="c" activityRef="book"/></bpmn:intermediateThrowEvent>'
+    )
+    read = data(bpmn(inner))
+    assert by_id(read["events"])["undo"]["activity"] == "book"
+    text = write_bpmn(read)
+    assert 'activityRef="book"' in text and by_id(data(text.encode())["events"]) == by_id(read["events"])
+
+
+def test_what_bpmn_has_a_place_for_is_written_there_only() -> None:
+    """P-2.3.1: a lane that has nothing of ours gets no extension; one that has, gets that and nothing else."""
+    lane = {"id": "l1", "name": "창구", "elements": ["receive"]}
+    plain, _, rest = write_bpmn({**SEED, "lanes": [lane]}).partition("<bpmn:laneSet")[2].partition("</bpmn:laneSet>")
+    assert rest and "l1" in plain and "extensionElements" not in plain
+    written = write_bpmn({**SEED, "lanes": [{**lane, "color": "blue"}]})
+    assert by_id(data(written.encode())["lanes"])["l1"] == {**lane, "color": "blue"}
+    assert "extensionElements" in written.partition("<bpmn:laneSet")[2].partition("</bpmn:laneSet>")[0]
+
+
 @pytest.mark.parametrize(("text", "read"), [
     ("${a == b}", "a == b"), ("#{ok}", "ok"), ("= x = 1 and y != 2", "x == 1 && y != 2"), ("a > 1", "a > 1"),
     ('= name = "a and b = c" or not(ok)', 'name == "a and b = c" || !(ok)'), ("=x <= 3", "x <= 3"),

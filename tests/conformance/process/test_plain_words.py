@@ -406,7 +406,8 @@ def test_ways_that_lead_nowhere_are_told() -> None:
     ("said", "expression"),
     [
         ("금액이 100만원을 넘으면", "amount > 1000000"), ("금액이 1억 5천만원 이상인 경우", "amount >= 150000000"),
-        ("무게가 2.5톤 미만이면", "context['무게'] < 2.5"),
+        ("무게가 2.5톤 미만이면", "context['무게'] < 2.5"), ("수량이 3인 경우", "quantity == 3"),
+        ("수량이 3일 경우", "quantity == 3"),
         ("연체 일수가 30일을 넘지 않으면", "context['연체_일수'] <= 30"),
         ("재고가 10개보다 적으면", "stock < 10"), ("the total exceeds 2 million", "total > 2000000"),
         ("the price is no more than $1,500.50", "price <= 1500.5"),

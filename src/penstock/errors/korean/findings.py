@@ -103,6 +103,7 @@ FINDINGS: dict[str, tuple[str, ...]] = {
     "no_orphan_nodes": ("아무 데도 이어지지 않은 노드가 있어요. ({said})",),
     "no_start": ("시작할 곳이 없어요. ({said})",),
     "no_start_node": ("시작할 노드가 없어요. 모든 노드가 다른 노드를 기다려요.",),
+    "nobody_holds": ("«{1}»: 여기에는 이 역할이나 이름을 가진 사람이 없어서 일이 기다리기만 해요.",),
     "node_in_multiple_branches": ("«{1}»: 이미 다른 갈래에 들어 있어요.",),
     "origin_unknown": ("찾아낸 모델인데 어디서 왔는지 적혀 있지 않아요.",),
     "output_unresolved": ("아무도 내놓지 않는 값이에요: «{1}»",),
