@@ -69,7 +69,7 @@ def test_no_wording_is_left_over_from_an_error_that_is_gone() -> None:
 
 
 def test_values_stand_where_they_belong() -> None:
-    """W-7.1, W-9.4.1: the file, the field, the first finding; what is not known speaks for itself."""
+    """The file, the field, the first finding; what is not known speaks for itself."""
     assert failure_text("FILE_NOT_FOUND", "There is no file «orders.csv».") == "파일이 없어요: «orders.csv»"
     missing = Finding("missing_field", "error", "«version» is missing.", hint="Write `version: …` here.")
     worded = finding_text(missing)

@@ -176,7 +176,9 @@ def test_what_the_engine_asks_is_answered_by_an_index(store: Sqlite, asked: str)
     store.commit(a_batch(new=[a_run(n) for n in range(1, 200)], journal=[a_turn(n, 1) for n in range(1, 200)]))
     plan = plan_of(store, lambda: ask(store))
     assert plan, "nothing was asked"
-    scans = [line for line in plan if line.startswith("SCAN") and "INDEX" not in line and line.split()[1] not in FOUND]
+    # what a co-routine yields is bounded by its own LIMIT
+    found = {*FOUND, *(line.split()[1] for line in plan if line.startswith("CO-ROUTINE"))}
+    scans = [line for line in plan if line.startswith("SCAN") and "INDEX" not in line and line.split()[1] not in found]
     assert scans == [], plan
     assert any(index in line for line in plan), plan
 

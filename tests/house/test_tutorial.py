@@ -40,6 +40,7 @@ ID = re.compile(r"\b[rc][0-9a-z]{15}\b")
 VARIES = (
     (ID, "RUN"),
     (re.compile(r"\bps_[0-9a-f]{16}_[\w-]{43}"), "KEY"),
+    (re.compile(r"\bk1:[0-9a-f]{12}:"), "SEAL:"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "TRACE"),
     (re.compile(r"\blocalhost:\d+"), "HERE"),

@@ -123,7 +123,7 @@ def test_h_a_sequence_has_the_same_limit() -> None:
 
 
 def test_a_fan_counts_what_it_has_not_opened_yet() -> None:
-    """P-3.4: nrOfInstances is the number of all, and a condition on it does not hold too early."""
+    """BPMN: nrOfInstances is the number of all, and a condition on it does not hold too early."""
     sim = Sliced(fan(until="done >= total / 2"), {"items": list(range(300))}, caps=Caps(slice=10))
     firings = sim.effects()
     assert len(firings) == 300

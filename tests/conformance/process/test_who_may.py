@@ -176,7 +176,7 @@ def test_p_x_13_candidates_of_a_definition(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rule", ["round_robin", "least_loaded"])
-def test_p_x_13_a_role_that_nobody_holds_is_not_for_anybody(tmp_path: Path, rule: str) -> None:
+def test_p_x_13_roles_that_nobody_holds_are_not_for_anybody(tmp_path: Path, rule: str) -> None:
     """P-X.13: it was for everybody when the host had nobody to choose; now it waits for who gets the role."""
     roles = [{"id": "chemist", "name": "Chemist", "assignment_rule": rule}]
     assert who_may(tmp_path, {**process(role="chemist"), "roles": roles}) == set()
