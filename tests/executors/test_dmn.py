@@ -271,6 +271,16 @@ def test_an_input_that_is_not_of_its_type_fails_by_its_name():
     assert caught.value.code == "INPUT_INVALID"
 
 
+def test_an_input_is_one_of_the_values_that_its_type_allows():
+    """C-53: allowed values of a type are tests: a range of numbers, or texts."""
+    grade = '<itemDefinition name="tGrade"><typeRef>number</typeRef><allowedValues><text>[1..5]</text></allowedValues>'
+    content = definitions(f"{grade}</itemDefinition>", input_data("grade", "tGrade"), literal("a", "grade + 1"))
+    assert judged(content, {"grade": 5}).outputs == 6
+    with pytest.raises(RuleFailed, match="«grade»") as caught:
+        judged(content, {"grade": 6})
+    assert caught.value.code == "INPUT_INVALID"
+
+
 def test_a_result_keeps_its_kind_for_the_next_decision():
     """C-53: a date that one decision works out is a date for the next, and decimals stay exact between them."""
     need = '<informationRequirement><requiredDecision href="#a"/></informationRequirement>'

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from penstock.errors import DocumentInvalid, ExprSyntaxError
+from penstock.errors import DocumentInvalid, ExprNotSupported, ExprSyntaxError
 from penstock.executors.parts.rules.evaluate import RuleFailed, check_pack, compile_pack, try_pack
 from penstock.executors.parts.rules.feel import compile_test, compile_value
 from penstock.lang.read import read_document
@@ -411,6 +411,13 @@ def test_decisions_in_a_ring_or_without_an_end_are_refused(requires, rule):
     assert [finding.rule for finding in errors(body)] == [rule]
 
 
+@pytest.mark.parametrize("parts", [{}, {"expression": "1", "table": table("FIRST", [])}], ids=["neither", "both"])
+def test_a_decision_is_a_table_or_an_expression(parts):
+    """C-53: one of them, told at its place."""
+    (finding,) = errors({"id": "d", "decisions": [{"id": "a", **parts}]})
+    assert (finding.rule, finding.where.pointer, finding.node) == ("missing_field", "/decisions/0", "a")
+
+
 # ---- FEEL ------------------------------------------------------------------------------------------------------------
 
 NAMES = {"limit": 5, "Max Load": 4, "xs": [1, 2, 3], "o": {"a": [7, 8]}}
@@ -459,6 +466,7 @@ def test_a_dash_takes_everything(test):
         ('if limit > 3 then "big" else "small"', "big"),
         ("string length('한국')", 2), ("mean(xs)", 2), ("max(1, 5, 3)", 5),
         ("1 / 0", None), ("'a' + 1", None), ("nobody.knows", None), ("Max Load / 2", 2.0),
+        ("count([])", 0), ("[]", []),
         ("limit > 3 and nobody", None), ("limit < 3 and nobody", False), ("not(limit = 5)", False), ("count(xs)", 3),
         ("substring('abc', -2, 1)", "b"), ("number('1.5')", 1.5), ("starts with('abc', 'ab') or nobody", True),
     ],
@@ -477,3 +485,11 @@ def test_what_feel_cannot_read_is_told_with_its_place(text):
     """C-53: a sentence with the character, and no traceback, whatever the cell holds."""
     with pytest.raises(ExprSyntaxError, match="character"):
         compile_test(text)
+
+
+def test_a_number_beyond_all_others_is_told():
+    """C-53: one that no decimal holds, when a run meets it: a sentence, and no wrong number."""
+    names = {"n": 10}
+    for text in ("n ** 400", "n ** 9999"):
+        with pytest.raises(ExprNotSupported, match=r"digits|larger"):
+            compile_value(text, names)(names)

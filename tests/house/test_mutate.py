@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.house.files import ROOT
 from tools.mutate import sample
 from tools.mutate.mutants import Mutant, mutants
+from tools.mutate.server import Watcher
 
 SOURCE = '''"""About."""
 
@@ -90,6 +93,20 @@ def test_a_sample_is_of_different_lines() -> None:
     assert len({one.line for one in picked}) == 12 and sample.chosen(made, 5, 3) == picked[:5]
     with pytest.raises(SystemExit):
         sample.every(["cellar"])
+
+
+def test_a_default_is_seen_by_whoever_runs_the_function() -> None:
+    """It is read at import: only the lines of the body tell which tests can notice it."""
+    (made,) = [made for made in mutants("x.py", SOURCE.encode()) if made.kind == "off by one" and made.function and
+               made.line == SOURCE[: SOURCE.index("def chosen")].count("\n") + 1]  # fmt: skip
+    assert made.last_line == SOURCE.count("\n")
+
+
+def test_a_test_that_is_gone_is_not_taken_for_one_that_fails() -> None:
+    """The lines may have been collected before it got another name; the others are run, in the order asked for."""
+    items = [SimpleNamespace(nodeid=f"t.py::{name}") for name in ("a", "b", "c")]
+    Watcher(["t.py::c", "t.py::gone", "t.py::a"]).pytest_collection_modifyitems(items)
+    assert [item.nodeid for item in items] == ["t.py::c", "t.py::a"]
 
 
 def test_what_is_explained_is_still_there() -> None:

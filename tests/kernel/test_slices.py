@@ -174,6 +174,15 @@ def test_h_a_loop_without_effects_gives_way() -> None:
     assert sim.status == "COMPLETED" and sim.most < 120 and len(sim.turns) > 30
 
 
+@pytest.mark.parametrize("crash", [False, True])
+def test_h_what_finds_no_branch_in_a_later_slice_pauses_the_run(crash: bool) -> None:
+    """RELIABILITY (h): no command can be refused for it; an operator sees why, and the run does not go round in it."""
+    nodes = [S, Node(id="m", join=MERGE), Node(id="g", split="first"), X]
+    ways = [Edge(id="g>m", src="g", dst="m", guard="visit < 200"), Edge(id="g>x", src="g", dst="x", guard="visit < 0")]
+    sim = Sliced(net(nodes, ["s>m m>g", *ways], max_visits=300), caps=Caps(slice=100), crash=crash)
+    assert sim.st.paused and [i[0] for i in sim.st.incidents] == ["NO_MATCHING_BRANCH"] and len(sim.turns) > 3
+
+
 def test_h_a_stop_is_heard_between_two_slices_and_other_commands_wait() -> None:
     sim = Sim(endless(2000), check=False, begin=False)
     sim.run.caps = Caps(slice=100)

@@ -86,13 +86,29 @@ class Cover:
         return set()
 
     def tests_of_names(self, file: str, names: Iterable[str], source: bytes) -> set[str]:
-        """Those that run a function that mentions one of the names, in its file or another one of the rooms."""
-        wanted, tests = set(names), set[str]()
-        for other in {file, *self.by_line}:
+        """Those that run a function that mentions one of the names, in its file or, unless it is private, another one
+        of the rooms; and those that mention it themselves."""
+        wanted, tests = set(names), self.mentioning(names)
+        private = all(name.startswith("_") for name in wanted)
+        for other in {file} if private else {file, *self.by_line}:
             text = source if other == file else _text(other)
             for function in _mentioning(text, wanted):
-                tests |= self.tests_of(other, function[0], function[1], function[0], text)
+                first, last = function.body[0].lineno, function.end_lineno or function.lineno
+                tests |= self.tests_of(other, first, last, first, text)
         return tests or self.tests_of(file, 1, len(source.splitlines()), 1, source)
+
+    def mentioning(self, names: Iterable[str]) -> set[str]:
+        """Tests that say one of the names: a limit that only they compare is run by nobody."""
+        wanted, tests = set(names), set[str]()
+        for file in self.of_file:
+            for function in _mentioning(_text(file), wanted, "test"):
+                tests |= {test for test in self.seconds if test.partition("[")[0] == f"{file}::{function.name}"}
+        return tests
+
+    def naming(self, tests: Iterable[str], words: Iterable[str]) -> set[str]:
+        """Of these tests those with one of the words in their name: a case for each entry of a table, say."""
+        wanted = tuple(words)
+        return {test for test in tests if any(word in test for word in wanted)}
 
     def nearest(self, tests: Iterable[str]) -> list[str]:
         """A few fast ones of the files most of whose tests run the line: they are about it, and fail first."""
@@ -137,12 +153,15 @@ def _text(file: str) -> bytes:
     return (ROOT / file).read_bytes() if (ROOT / file).is_file() else b""
 
 
-def _mentioning(source: bytes, names: set[str]) -> list[tuple[int, int]]:
-    """First and last line of the functions that use one of the names, or a part of them."""
+def _mentioning(source: bytes, names: set[str], begins: str = "") -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions that use one of the names, or a part of them."""
+    if not any(name.encode() in source for name in names):
+        return []
     return [
-        (node.body[0].lineno, node.end_lineno or node.lineno)
+        node
         for node in _functions(source)
-        if any(
+        if node.name.startswith(begins)
+        and any(
             isinstance(part, ast.Name) and part.id in names or isinstance(part, ast.Attribute) and part.attr in names
             for part in ast.walk(node)
         )

@@ -11,7 +11,7 @@ import difflib
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="),
@@ -148,7 +148,8 @@ class _Places:
         in_class, self.in_class = self.in_class, False
         self.function.append(node.name)
         for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
-            yield from self._expression(default)
+            for place in self._expression(default):  # read at import; who runs the function sees it
+                yield replace(place, last_line=node.end_lineno or place.last_line)
         yield from self._body(node.body)
         self.function.pop()
         self.in_class = in_class

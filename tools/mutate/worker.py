@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from tools.mutate.tree import BUILD, copy, environment
 #: how many tests are tried before all the others that fit into the time
 FIRST = 25
 MOST = 600
+#: a text of the line that may stand in the name of a test
+WORD = re.compile(r"""["']([\w.]{4,})["']""")
 
 
 class Worker:
@@ -47,7 +50,9 @@ class Worker:
         ran = 0
         self._write(mutant, mutant.apply(whole))
         try:
-            for some in _portions(tests, cover, seconds):
+            words = [*WORD.findall(whole.splitlines()[mutant.line - 1].decode()), *_said(mutant.function)]
+            first = cover.mentioning(mutant.names) | cover.naming(tests, words)
+            for some in _portions(tests, cover, seconds, first):
                 answer = self._ask(some, cover)
                 while answer["failed"] and not self._passes_clean(answer["failed"], mutant, whole):
                     some = [test for test in some if test != answer["failed"]]
@@ -55,7 +60,7 @@ class Worker:
                 ran += answer["ran"]
                 if answer["code"] == -9:
                     return {"status": "timeout", "tests": ran, "by": "took too long"}
-                if answer["code"] not in (0, 5):
+                if answer["failed"] or answer["code"] not in (0, 5) and self._runs_clean(some, mutant, whole, cover):
                     return {"status": "killed", "tests": ran, "by": answer["failed"] or answer["told"]}
         finally:
             self._write(mutant, whole)
@@ -70,6 +75,14 @@ class Worker:
             self.clean[test] = test == "collection" or self._send([test], 120)["code"] in (0, 5)
             self._write(mutant, broken)
         return self.clean[test]
+
+    def _runs_clean(self, tests: list[str], mutant: Mutant, whole: bytes, cover: Cover) -> bool:
+        """Where no test failed and yet they did not end well: is it the change, or would they end so anyway?"""
+        broken = (self.tree / mutant.file).read_bytes()
+        self._write(mutant, whole)
+        clean: bool = self._ask(tests, cover)["code"] in (0, 5)
+        self._write(mutant, broken)
+        return clean
 
     def _ask(self, tests: list[str], cover: Cover) -> dict[str, Any]:
         if not tests:
@@ -91,9 +104,17 @@ class Worker:
         os.utime(file, (self.stamp, self.stamp))
 
 
-def _portions(tests: set[str], cover: Cover, seconds: float) -> list[list[str]]:
-    """The nearest, a few of all kinds, then the others, as far as they fit into the time."""
-    near = cover.nearest(tests)
+def _said(function: str) -> list[str]:
+    """The name of a function, as tests may have it in theirs."""
+    name = function.rpartition(".")[2].strip("_")
+    return [name] if len(name) > 4 else []
+
+
+def _portions(tests: set[str], cover: Cover, seconds: float, first: set[str]) -> list[list[str]]:
+    """Those that name what is changed, the nearest, a few of all kinds, then the others, as far as they fit into the
+    time."""
+    naming = cover.order(first)[:FIRST]
+    near = list(dict.fromkeys((*naming, *cover.nearest(tests))))
     fitting, spent = [], 0.0
     for test in cover.order(tests - set(near))[:MOST]:
         if spent + cover.seconds[test] <= seconds or not fitting and not near:

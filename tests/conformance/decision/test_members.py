@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from penstock.lang.decision.shapes import Shape, both, closed, either, one_of
 from tests.conformance.decision.make import act, approval, data, document, found, judge, parallel, switch, wait
 
 
@@ -167,3 +168,20 @@ def test_c_39_the_word_of_an_edge() -> None:
     way = {"from": "judge", "to": "last", "when": "criticl"}
     findings = found({"id": "wf_test", "version": 1, "nodes": [judge("judge"), act("last")], "edges": [way]})
     assert [(f.rule, f.hint) for f in findings] == [("unresolved_reference", "Did you mean «critical»?")]
+
+
+def test_an_output_that_several_nodes_may_give() -> None:
+    """W-5.2.1: what all of them say of a member holds; where they differ, the member may be anything."""
+    inner = closed("name")
+    first, second = closed("id", person=inner, rest=inner), closed("id", person=inner, rest=closed("other"))
+    shape = either([first, second])
+    assert shape is not None and shape.closed and set(shape.fields) == {"id", "person", "rest"}
+    assert shape.fields["person"] == inner and shape.fields["rest"] is None
+    assert either([first, None]) is None and either([]) is None
+
+
+def test_an_output_that_is_described_twice() -> None:
+    """W-4.1.6: both descriptions hold: their members, their values, and that there are no others."""
+    shape = both(closed("id", state=one_of("a")), Shape({"state": one_of("b"), "rows": Shape(items=closed("n"))}))
+    assert shape == closed("id", state=one_of("a", "b"), rows=Shape(items=closed("n")))
+    assert both(None, shape) == both(shape, None) == shape

@@ -166,6 +166,13 @@ def test_elements_of_others_between_ours_hide_nothing() -> None:
     assert list(by_id(data(bpmn(tasks))["activities"])) == ["a", "b"]
 
 
+@pytest.mark.parametrize("element", ["group", "textAnnotation", "dataObject", "dataStoreReference", "property"])
+def test_what_is_only_drawn_or_noted_goes_along(element: str) -> None:
+    """P-X.25, P-2.3.1: it changes nothing in how a process runs, and stands in the file that is written."""
+    read = data(bpmn(f'<bpmn:{element} id="note"/><bpmn:task id="a"/>'))
+    assert "unsupported" not in read and f'<bpmn:{element} id="note"' in write_bpmn(read)
+
+
 def test_a_compensation_that_names_its_activity_comes_back() -> None:
     """P-X.18, P-2.3.1: thrown for one activity and not for all; the file that is written says which."""
     inner = (
