@@ -27,8 +27,8 @@ async def ccp(door: Door, **more: Any) -> str:
 
 
 @asynccontextmanager
-async def opened(folder: Path, **executors: Any) -> AsyncIterator[Penstock]:
-    door = Penstock(folder / "store.db")
+async def opened(folder: Path, *, starts_per_minute: int = 600, **executors: Any) -> AsyncIterator[Penstock]:
+    door = Penstock(folder / "store.db", settings={"limits.starts_per_minute": starts_per_minute})
     for executor in executors.values():
         door.add_executor(executor)
     async with door:

@@ -18,7 +18,7 @@ from penstock.app.runs.waiting.why import deadline_near, is_stuck, lowest, reaso
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED
-from penstock.net.model import ALL, Concurrency, Effect, Join, Node, Retry, RunRetry, Trigger, Work
+from penstock.net.model import ALL, Concurrency, Effect, Join, Node, Rate, Retry, RunRetry, Trigger, Work
 from tests.app.scenes import ASK, LAB, Echo, ccp, net, opened, task
 from tests.conformance.decision.make import Play, act, data
 from tests.conformance.decision.world import DEFECT, HOUR, MANAGER, MINUTE, T0, Wire, World, go
@@ -215,6 +215,41 @@ def test_no_room_at_the_gate(tmp_path: Path) -> None:
             gate.set()
             await door.wait(run, timeout=60)
             assert of(door, run) == []
+
+    go(scene())
+
+
+def test_an_effect_that_waits_for_its_rate_says_until_when(tmp_path: Path) -> None:
+    """W-7.6: the second of two calls an hour has its place in the queue, and its page can be read."""
+
+    async def scene() -> None:
+        slow = Effect(executor="echo", rate=Rate(name="calls", limit=1, per_ms=3_600_000))
+        nodes = [Node(id="s", kind="start"), *(Node(id=id, kind="task", effect=slow) for id in "ab")]
+        async with opened(tmp_path, echo=Echo()) as door:
+            run = await door.start(door.release(net("n", nodes, "s>a", "s>b")))
+            while not (rested := of(door, run)):
+                await asyncio.sleep(0.005)
+            (reason,) = rested
+            assert (reason.rank, reason.kind, reason.what) == (6, "limit", "calls")
+            assert reason.until is not None and reason.until > door.now()
+
+    go(scene())
+
+
+def test_h_a_call_that_is_paced_says_so(tmp_path: Path) -> None:
+    """RELIABILITY (h): each pacing is a wait reason that people can see."""
+
+    async def scene() -> None:
+        async with opened(tmp_path, starts_per_minute=1) as door:
+            child = door.release(ASK)
+            effect = Effect(executor="call", args={"net": child.hash, "input": {}})
+            nodes = [Node(id="s", kind="start"), *(Node(id=id, kind="call", effect=effect) for id in "ab")]
+            run = await door.start(door.release(net("caller", nodes, "s>a", "s>b")))
+            while not (limits := [reason for reason in of(door, run) if reason.kind == "limit"]):
+                await asyncio.sleep(0.005)
+            (reason,) = limits
+            assert reason.what == "starts_per_minute" and reason.node == "b"
+            assert reason.until is not None and reason.until > door.now()
 
     go(scene())
 

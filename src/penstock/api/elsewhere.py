@@ -14,7 +14,7 @@ from penstock.api.long_reads import Answer, LongReads, Question, Told
 from penstock.api.server_state import Caller, ServerState, caller_of, server_of
 from penstock.app.runs.long.length import is_long
 from penstock.app.runs.timeline.events import EventPage
-from penstock.app.runs.waiting.environment import waiting_effects
+from penstock.app.runs.waiting.environment import held_effects
 from penstock.errors import RunAmbiguous, RunNotFound
 
 #: who steers a run, or answers for it, is shown it
@@ -82,7 +82,7 @@ class Elsewhere:
 
     def _parked(self) -> list[tuple[int, int, str, int | None]]:
         host = self.server.door.host_here
-        waits = waiting_effects(host.dispatch.waiting) if host is not None else {}
+        waits = held_effects(host) if host is not None else {}
         return [(run, firing, what, until) for (run, firing), (what, until) in [*waits.items()][:_MOST_PARKED]]
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.waiting.breakers import breakers
+from penstock.host.embedded import Host
 from penstock.host.gate import WaitingEffects
 from penstock.store.address import driver_of
 
@@ -30,10 +31,16 @@ def read_environment(door: Queries) -> Environment:
         if breaker.status == "open"
     }
     if host is not None:
-        return Environment(door.now(), opened, True, waiting_effects(host.dispatch.waiting))
+        return Environment(door.now(), opened, True, held_effects(host))
     path = getattr(door.store, "path", None)
     driven = None if path is None else driver_of(path) is not None
     return Environment(door.now(), opened, driven, door.parked_elsewhere)
+
+
+def held_effects(host: Host) -> dict[tuple[int, int], tuple[str, int | None]]:
+    """Effects that wait at the gate, and calls that wait for their minute to pass."""
+    paced = {at: ("starts_per_minute", due) for at, (due, _, _) in host.children.paced.items()}
+    return {**waiting_effects(host.dispatch.waiting), **paced}
 
 
 def waiting_effects(waiting: WaitingEffects) -> dict[tuple[int, int], tuple[str, int | None]]:
@@ -44,6 +51,6 @@ def waiting_effects(waiting: WaitingEffects) -> dict[tuple[int, int], tuple[str,
             what = "dedupe" if name.startswith("dedupe:") else name
             waits[flight.ask.loaded.no, flight.ask.firing.no] = (what, None)
     for until, _, flight in waiting.timed:
-        rate = flight.effect.rate
+        rate = flight.plan.effect.rate
         waits[flight.ask.loaded.no, flight.ask.firing.no] = (rate.name if rate is not None else "", until)
     return waits

@@ -57,14 +57,14 @@ def _backoff(context: WaitContext, firing: Firing, node: CNode) -> WaitReason:
 
 
 def _asked(context: WaitContext, firing: Firing, node: CNode) -> Iterator[WaitReason]:
-    if node.calls:
+    parked = context.environment.parked.get((context.no, firing.no))
+    if node.calls and parked is None:
         due = None if node.spec.timeout_ms is None else context.since(firing) + node.spec.timeout_ms
         then = None if due is None else after_failure(node, "NODE_TIMEOUT", "timeout")
         yield _of(
             context, node, 10, "child", what=_child(context, firing), since=context.since(firing), until=due, then=then
         )
         return
-    parked = context.environment.parked.get((context.no, firing.no))
     if parked is not None:
         what, until = parked
         limit = node.effect.concurrency.limit if node.effect is not None and node.effect.concurrency else None
