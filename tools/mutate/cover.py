@@ -18,7 +18,8 @@ from tools.mutate.tree import BUILD, ROOT, bring_tests, copy, environment, test_
 
 MAP_TREE, PIECES = BUILD / "tree", BUILD / "lines"
 PIECE_SECONDS = 900
-NEAR_FILES, NEAR_TESTS = 3, 6
+#: of the nearest file, and of the next ones
+NEAR_TESTS = (40, 6, 6)
 
 
 def build(only: str = "", fresh: bool = False) -> None:
@@ -115,8 +116,8 @@ class Cover:
         by_file: dict[str, list[str]] = {}
         for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
             by_file.setdefault(test.partition("::")[0], []).append(test)
-        near = sorted(by_file, key=lambda file: len(by_file[file]) / self.of_file[file], reverse=True)[:NEAR_FILES]
-        return [test for file in near for test in by_file[file][:NEAR_TESTS]]
+        near = sorted(by_file, key=lambda file: len(by_file[file]) / self.of_file[file], reverse=True)
+        return [test for file, most in zip(near, NEAR_TESTS, strict=False) for test in by_file[file][:most]]
 
     def order(self, tests: Iterable[str]) -> list[str]:
         """The fastest of every file, then the second of each: different tests notice different things."""

@@ -111,13 +111,21 @@ def _said(function: str) -> list[str]:
 
 
 def _portions(tests: set[str], cover: Cover, seconds: float, first: set[str]) -> list[list[str]]:
-    """Those that name what is changed, the nearest, a few of all kinds, then the others, as far as they fit into the
+    """Those that name what is changed, the nearest, a few of all kinds, then the quickest, as far as they fit into the
     time."""
     naming = cover.order(first)[:FIRST]
     near = list(dict.fromkeys((*naming, *cover.nearest(tests))))
+    left = tests - set(near)
+    fitting = _fitting(cover.order(left), cover, seconds / 2, at_least=not near)
+    quick = sorted(left - set(fitting), key=lambda test: (cover.seconds[test], test))
+    fitting += _fitting(quick, cover, seconds / 2)
+    return [some for some in (near, fitting[:FIRST], fitting[FIRST:]) if some]
+
+
+def _fitting(tests: list[str], cover: Cover, seconds: float, at_least: bool = False) -> list[str]:
     fitting, spent = [], 0.0
-    for test in cover.order(tests - set(near))[:MOST]:
-        if spent + cover.seconds[test] <= seconds or not fitting and not near:
+    for test in tests[:MOST]:
+        if spent + cover.seconds[test] <= seconds or at_least and not fitting:
             fitting.append(test)
             spent += cover.seconds[test]
-    return [some for some in (near, fitting[:FIRST], fitting[FIRST:]) if some]
+    return fitting

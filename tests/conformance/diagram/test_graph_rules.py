@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import DocumentInvalid
 from penstock.lang.compile import check_document
+from penstock.lang.report import LONGEST
 from penstock.net.compiled import Compiled
 from tests.conformance.diagram.make import (
     END,
@@ -222,7 +223,7 @@ def test_a_document_made_to_hurt_gets_a_short_answer() -> None:
     assert findings[-1].rule == "too_many_findings"
     long = found([START, text("L", join_policy="x" * 100_000)], ["Start>L"])[0].message
     assert "x" * 500 in long
-    assert len(long) == 600 + len(" …") and long.endswith(" …")
+    assert LONGEST == 600 and len(long) == LONGEST + len(" …") and long.endswith(" …")
 
 
 def test_the_same_diagram_is_the_same_net() -> None:
