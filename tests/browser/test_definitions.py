@@ -23,10 +23,10 @@ pytestmark = pytest.mark.xdist_group("browser")
 RICH: dict[str, Any] = {
     "process_definition_name": "환불 심사",
     "description": "환불을 받고 심사한다.",
-    "roles": [{"id": "desk", "name": "창구", "assignment_rule": "round_robin"}],
+    "roles": [{"id": "quality_manager", "name": "창구", "assignment_rule": "round_robin"}],
     "activities": [
         {
-            "id": "take", "name": "환불 접수", "type": "humanTask", "role": "desk",
+            "id": "take", "name": "환불 접수", "type": "humanTask", "role": "quality_manager",
             "instruction": "영수증을 확인하세요", "due": "PT2H", "escalate_to": ["role:manager"],
             "compensation": {"tool": "drop_refund", "timeout": 30},
             "form": {

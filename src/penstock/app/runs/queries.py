@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +24,9 @@ from penstock.net.compiled import Compiled
 from penstock.store.address import DEFAULT_TENANT, open_store
 from penstock.store.contract import Store
 from penstock.store.run_store import Batch, JournalRow, RunRow
+
+if TYPE_CHECKING:
+    import asyncio
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
     from penstock.app.drawing.kept_overlays import KeptOverlays
@@ -55,8 +57,17 @@ class OpenStore:
         self.listeners: list[Callable[[str, list[FactLine]], None]] = []
         self.keep_fold: Callable[[int, RunFold], None] | None = None  # where folds are kept for who asks next
         self.kept_overlays: KeptOverlays | None = None  # for looks into the past
-        self.folding = asyncio.Lock()  # of what is folded in slices
+        self._folding: asyncio.Lock | None = None
         self.parked: dict[tuple[int, int], tuple[str, int | None]] = {}  # effects that wait, where another has told
+
+    @property
+    def folding(self) -> asyncio.Lock:
+        """Of what is folded in slices; commands that only look do not need it, nor what it takes to make it."""
+        if self._folding is None:
+            from asyncio import Lock
+
+            self._folding = Lock()
+        return self._folding
 
     def opened(self) -> Store:
         if self.store is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any, Literal
@@ -98,6 +97,8 @@ async def find_rows(
     door: Queries, filters: Filters, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[RunRow], str | None]:
     """Their rows alone, in slices."""
+    from asyncio import sleep  # commands that only look do not need it
+
     slices = _rows_in_slices(door, filters, cursor, limit)
     while True:
         try:
@@ -105,7 +106,7 @@ async def find_rows(
         except StopIteration as over:
             page: tuple[list[RunRow], str | None] = over.value
             return page
-        await asyncio.sleep(0)
+        await sleep(0)
 
 
 _Slices = Generator[None, None, tuple[list[RunRow], str | None]]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.waiting.breakers import breakers
-from penstock.host.embedded import Host
 from penstock.host.gate import WaitingEffects
 from penstock.store.address import driver_of
+
+if TYPE_CHECKING:  # who only looks need not import an engine
+    from penstock.host.embedded import Host
 
 
 class Environment(msgspec.Struct):
