@@ -64,7 +64,8 @@ class Process:
         self.port = Port(sim.open_store(), sim, gen)
         seed = sim.seed * 1000 + gen
         self.host = Host(self.port, {}, clock=sim.clock, seed=seed, batch=batch, publish=sim.publish)
-        self.host.limits.slice = 3 + seed % 40  # turns end in the middle, and crashes come between two slices
+        if sim.slices:
+            self.host.limits.slice = 3 + seed % 40  # turns end in the middle, and crashes come between two slices
         self.host.turns.holds_ns = self.host.intake.holds_ns = 1 << 62  # a seed tells all: nothing hangs on the clock
         self.host.turns.rows.checkpoint_every = checkpoint_every
         self.host.dispatch.queues = SimQueues(SimQueue(sim, self))
@@ -72,6 +73,8 @@ class Process:
 
 class Border:
     """`crash_at`: number of a host call, and whether the process dies before or after it; see `nth.py`."""
+
+    slices = True  # small ones, another size in every life of the engine
 
     def __init__(
         self, seed: int, plan: dict[str, float] | None, kind: str | None, *, tell: bool,

@@ -20,7 +20,9 @@ Facts = list[list[Any]]
 
 
 class Recorded(Sim):
-    """Keeps what was committed."""
+    """Keeps what was committed, a turn for each command: who looks at it again does not know what was left over."""
+
+    slices = False
 
     def __init__(self, *names: str, fails: frozenset[str] = frozenset()) -> None:
         works = [by_hand(name) for name in names]
