@@ -220,7 +220,7 @@ def test_no_room_at_the_gate(tmp_path: Path) -> None:
 
 
 def test_an_effect_that_waits_for_its_rate_says_until_when(tmp_path: Path) -> None:
-    """W-7.6: the second of two calls an hour has its place in the queue, and its page can be read."""
+    """The second of two calls an hour has its place in the queue, and its page can be read."""
 
     async def scene() -> None:
         slow = Effect(executor="echo", rate=Rate(name="calls", limit=1, per_ms=3_600_000))
