@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from penstock.host.limits import LIMITS, Limits
+from penstock.host.start_limits import CountingStore
 
 #: from this share of a limit on somebody should look
 NEARLY = 0.8
-
-
-class CountingStore(Protocol):
-    def count_open_runs(self, tenant: str, most: int) -> int: ...
-
-    def count_open_items(self, tenant: str, most: int) -> int: ...
 
 
 class LimitUse(msgspec.Struct, frozen=True, kw_only=True):
