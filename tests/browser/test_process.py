@@ -12,7 +12,7 @@ import pytest
 
 from tests.api.serving import Server, until
 from tests.browser.conftest import Open, Watch
-from tests.browser.processes import FILE, PLAIN, STUCK, TITLE, drafted, items, look, received, there
+from tests.browser.processes import FILE, PLAIN, STORY, STUCK, TITLE, drafted, items, look, received, there
 from tests.browser.runs import ADMIN, MANAGER, OPERATOR
 from tests.browser.walking import look_at_dialog
 from tests.conformance.process.http.world import World
@@ -46,13 +46,14 @@ def test_a_bpmn_file_is_started_worked_on_approved_and_undone_in_reverse(server:
     page = window(ADMIN)
     page.goto("/definitions")
     page.get_by_role("link", name="새 정의").click()
-    page.locator("input[type=file]").set_input_files(FILE)
+    own = FILE.read_bytes().replace(STORY.encode(), b"uploaded_story")  # no other story has put it in force
+    page.locator("input[type=file]").set_input_files({"name": FILE.name, "mimeType": "text/xml", "buffer": own})
     expect(page.locator(".findings")).to_contain_text("언제나 끝나요")
     expect(_node(page, "classify")).to_have_count(1)
     page.get_by_role("button", name="내기").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(TITLE)
     expect(page.get_by_role("button", name="시작", exact=True)).to_have_count(0)  # to submit is not to activate
-    made = "/definitions/data_registration_story/versions/1"
+    made = "/definitions/uploaded_story/versions/1"
     assert server.client(MANAGER).post(f"{made}/approve").status_code == 200
     assert server.client(ADMIN).post(f"{made}/activate").status_code == 200
     page.reload()

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.kernel import command as C
 from penstock.kernel.state import decode_state, encode_state
-from penstock.net.model import MERGE, Join, Node
+from penstock.net.model import MERGE, Edge, Join, Node
 from tests.kernel.harness import Sim
 from tests.kernel.nets import S, X, net, task, tasks
 
@@ -83,3 +83,14 @@ def test_a_checkpoint_of_before_is_read() -> None:
     m = Sim(net([S, task("a", max_iter=1), X], "s>a a>x"))
     st: Any = decode_state(encode_state(m.st))
     assert st.scopes[0].since == {} and st.scopes[0].rounds(m.net.by_id["a"].no) == 1
+
+
+def test_e2_a_start_that_goes_to_the_next_round_does_not_forget_the_starts_that_have_not_fired() -> None:
+    """E2, K15: the first of two starts goes round at once, the second asks in the first round; after a restart it asks
+    under another key."""
+    again = Edge(id="s>a", src="s", dst="a", raises=True)
+    m = Sim(net([S, Node(id="t", kind="start"), task("a", join=MERGE), task("b"), X], [again, "t>b a>x b>x"]))
+    m.bad("b")
+    assert m.status == "FAILED"
+    m.do(C.retry("restart"))
+    assert len(set(keys(m, "b"))) == len(keys(m, "b")) == 2

@@ -67,7 +67,8 @@ def record_started(r: Run, c: C.Command) -> None:
 def fire_starts(r: Run) -> None:
     """Only one start alone may hand its token on at once: what the next start makes would take its place in hand."""
     root, starts = r.st.scopes[0], r.net.starts
-    for node in starts:
+    for no, node in enumerate(starts, 1):
+        r.starting = no < len(starts)
         fire_entry(r, node, root, None, fuse=len(starts) == 1)
 
 

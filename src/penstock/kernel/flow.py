@@ -104,7 +104,10 @@ def _transformed(r: Run, edge: CEdge, scope: Scope, epoch: int, body: Any, sets:
 
 def _forget_left_epochs(r: Run, scope: Scope, epoch: int) -> None:
     """Counters of epochs that nothing lives in any more go: a loop costs the same in round 10,000. Asked only after all
-    tokens of a split are put, or a branch that stays in the epoch would count, and be named, from one again."""
+    tokens of a split are put and all starts have fired, or what stays in the epoch would count, and be named, from one
+    again."""
+    if r.starting:
+        return
     mine = r.by_scope.get(scope.no)
     if mine and any(f.epoch < epoch for f in mine.values()):
         return

@@ -47,7 +47,7 @@ class Run:
     __slots__ = (
         "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "deferred", "limits",
         "marks", "net", "now", "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch",
-        "resolve_blob", "holding", "loaded", "blockers", "refuse", "fans", "caps", "more", "decided",
+        "resolve_blob", "holding", "loaded", "blockers", "refuse", "fans", "caps", "more", "decided", "starting",
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
@@ -59,6 +59,7 @@ class Run:
         self.stops: list[int] = []  # firings whose effect was dropped
         self.deferred: list[tuple[int, Any]] = []  # what must happen before the next candidate is looked at
         self.via: tuple[Any, Scope, int] | None = None  # a token to be born and eaten in one fact
+        self.starting = False  # other starts are still to fire, in the first epoch
         self.strict = False  # a person waits: no branch means refused
         self.refuse: dict[int, str] = {}  # nodes that have made what cannot be stored: this turn is done again
         self.caps = NO_CAPS
