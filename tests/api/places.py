@@ -38,6 +38,27 @@ def calling(url: str, id: str = "wf_calling", **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def looping(rounds: int) -> dict[str, Any]:
+    """A diagram that waits for an answer beside a loop of many rounds."""
+    work = {"type": "person_job", "person": "Writer", "default_prompt": "x", "max_iteration": rounds}
+    return {
+        "version": "light", "name": "long",
+        "persons": {"Writer": {"service": "echo"}},
+        "nodes": [
+            {"label": "Start", "type": "start"},
+            {"label": "Ask", "type": "user_response", "prompt": "?"},
+            {"label": "Work", **work},
+            {"label": "Enough", "type": "condition", "condition_type": "detect_max_iterations"},
+            {"label": "End", "type": "endpoint"}, {"label": "Told", "type": "endpoint"},
+        ],
+        "connections": [
+            {"from": "Start", "to": "Ask"}, {"from": "Ask", "to": "Told"},
+            {"from": "Start", "to": "Work"}, {"from": "Work", "to": "Enough"},
+            {"from": "Enough[condfalse]", "to": "Work"}, {"from": "Enough[condtrue]", "to": "End"},
+        ],
+    }  # fmt: skip
+
+
 def place(answers: dict[str, Any] | None = None) -> Server:
     """Answers {"ok": true} everywhere but where it is told otherwise."""
 

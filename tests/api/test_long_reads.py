@@ -8,6 +8,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -25,28 +27,14 @@ from penstock.api.server import create
 from penstock.app.access.roles import Person
 from penstock.app.penstock import Penstock
 from penstock.app.runs.long.length import is_long
+from penstock.app.runs.long.reader_door import ReaderOptions
 from penstock.app.runs.long.slices import SLICE
 from penstock.app.runs.timeline.events import EventPage
 from penstock.errors import ReaderFailed, ReadsTooMany
 from penstock.kernel.fact_lines import FactReader
+from tests.api.places import looping
 
 ROUNDS = 200
-DOCUMENT: dict[str, Any] = {
-    "version": "light", "name": "long",
-    "persons": {"Writer": {"service": "echo"}},
-    "nodes": [
-        {"label": "Start", "type": "start"},
-        {"label": "Ask", "type": "user_response", "prompt": "?"},
-        {"label": "Work", "type": "person_job", "person": "Writer", "default_prompt": "x", "max_iteration": ROUNDS},
-        {"label": "Enough", "type": "condition", "condition_type": "detect_max_iterations"},
-        {"label": "End", "type": "endpoint"}, {"label": "Told", "type": "endpoint"},
-    ],
-    "connections": [
-        {"from": "Start", "to": "Ask"}, {"from": "Ask", "to": "Told"},
-        {"from": "Start", "to": "Work"}, {"from": "Work", "to": "Enough"},
-        {"from": "Enough[condfalse]", "to": "Work"}, {"from": "Enough[condtrue]", "to": "End"},
-    ],
-}  # fmt: skip
 
 
 class Site:
@@ -75,7 +63,7 @@ async def site(folder: Path) -> AsyncIterator[Site]:
         ) as client:
             session = await client.post("/api/v1/dev/session", json={"user": "admin@example.com"})
             assert session.status_code == 204, session.text
-            made = await client.post("/api/v1/diagrams", json={"document": DOCUMENT})
+            made = await client.post("/api/v1/diagrams", json={"document": looping(ROUNDS)})
             assert made.status_code == 201, made.text
             run = (await client.post("/api/v1/diagrams/long/runs", json={})).json()["run_id"]
             await door.wait(run, until_waiting=True)
@@ -298,6 +286,50 @@ def test_a_reader_that_is_killed_is_started_again(tmp_path: Path) -> None:
         assert (await place.get(f"/runs/{place.run}")).json()["paused"] is True, "and so does who asks again"
 
     _on_site(body, tmp_path)
+
+
+LAST = """
+import sys
+import msgspec
+from penstock.api.long_reads import Answer, read_frame, write_frame
+
+read_frame(sys.stdin.buffer)
+while (frame := read_frame(sys.stdin.buffer)) is not None:
+    asked = msgspec.msgpack.decode(frame)["question"]["path"]
+    write_frame(sys.stdout.buffer, msgspec.msgpack.encode(Answer(200, [], asked.encode(), last=asked == "last")))
+    if asked == "last":
+        break
+"""
+
+
+def test_a_reader_that_ends_after_its_answer_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question is sent once: the next one begins with another process, not with one that is ending."""
+
+    async def main() -> None:
+        reads = LongReads(ReaderOptions("", None, b"", "others", ""))
+        plain = asyncio.create_subprocess_exec
+
+        async def begin(program: str, *_: str, **more: Any) -> asyncio.subprocess.Process:
+            return await plain(program, "-c", LAST, **more)
+
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", begin)
+        for number, path in enumerate(("first", "last", "next", "last", "next"), 1):
+            answer = await reads.ask(_told("a", path))
+            assert answer.body == path.encode() and reads.asked == number
+            assert (reads._process is None) == (path == "last"), "it is known to be ending"
+        await reads.close()
+
+    asyncio.run(main())
+
+
+def test_the_memory_of_a_reader_is_its_own() -> None:
+    """A process is born with the peak of the one that has started it: behind a large server every answer was a
+    reader's last, and the next question was lost with it."""
+    held = "big = bytearray(400 * 2**20); big[::4096] = b'x' * (400 * 256)"
+    child = "from penstock.api.reader import memory_here; print(memory_here())"
+    start = f"import subprocess, sys; {held}; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
+    told = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=True).stdout
+    assert 2**20 < int(told) < 300 * 2**20
 
 
 # ---- turns -----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.places import ADMIN
+from tests.api.places import ADMIN, looping
 from tests.api.serving import Server, until
 
 ROUNDS = 320
@@ -18,23 +18,7 @@ ROUNDS = 320
 def long(either: Server) -> str:
     """It waits for an answer beside a loop of many rounds."""
     admin = either.client(ADMIN)
-    document = {
-        "version": "light", "name": "long",
-        "persons": {"Writer": {"service": "echo"}},
-        "nodes": [
-            {"label": "Start", "type": "start"},
-            {"label": "Ask", "type": "user_response", "prompt": "?"},
-            {"label": "Work", "type": "person_job", "person": "Writer", "default_prompt": "x", "max_iteration": ROUNDS},
-            {"label": "Enough", "type": "condition", "condition_type": "detect_max_iterations"},
-            {"label": "End", "type": "endpoint"}, {"label": "Told", "type": "endpoint"},
-        ],
-        "connections": [
-            {"from": "Start", "to": "Ask"}, {"from": "Ask", "to": "Told"},
-            {"from": "Start", "to": "Work"}, {"from": "Work", "to": "Enough"},
-            {"from": "Enough[condfalse]", "to": "Work"}, {"from": "Enough[condtrue]", "to": "End"},
-        ],
-    }  # fmt: skip
-    made = admin.post("/diagrams", json={"document": document})
+    made = admin.post("/diagrams", json={"document": looping(ROUNDS)})
     assert made.status_code == 201, made.text
     run = str(admin.post("/diagrams/long/runs", json={}).json()["run_id"])
     until(lambda: admin.get(f"/runs/{run}").json()["state"], lambda state: state == "WAITING")

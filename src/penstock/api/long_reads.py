@@ -51,9 +51,12 @@ class Told(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
+    """`last`: the process ends after it, and the next question is for another one."""
+
     status: int
     headers: list[tuple[str, str]]
     body: bytes
+    last: bool = False
 
 
 class _Read:
@@ -153,7 +156,10 @@ class LongReads:
                 async with asyncio.timeout(ANSWER_S):
                     await _send(process, msgspec.msgpack.encode(told))
                     self.asked += 1
-                    return msgspec.msgpack.decode(await _received(process), type=Answer)
+                    answer = msgspec.msgpack.decode(await _received(process), type=Answer)
+                if answer.last:
+                    await self._end_process()
+                return answer
             except TimeoutError:
                 raise ReaderFailed(why=f"it took more than {ANSWER_S:g} s", retry_s=RETRY_S) from None
             except (asyncio.IncompleteReadError, ConnectionError):
