@@ -100,22 +100,28 @@ def test_old_events_go_but_not_the_undelivered_and_no_number_comes_twice(kit: Ki
 
 
 def test_who_waits_for_which_event(kit: Kit) -> None:
-    """C-37: by name, with the tenant; and of whom an event is kept that may be theirs."""
+    """C-37: by tenant and name; and of whom an event is kept that may be theirs."""
     store = kit.open()
     a_net(store)
     store.commit(
         a_batch(
             new=[a_run(1, tenant="t"), a_run(2, tenant="t"), a_run(3, tenant="u")],
             journal=[a_turn(n, 1) for n in (1, 2, 3)],
-            wait=[("lab.done", 1, 1), ("lab.done", 1, 2), ("lab.done", 2, 1), ("lab.done", 3, 1), ("other", 2, 2)],
+            wait=[
+                *(("t", "lab.done", 1, 1), ("t", "lab.done", 1, 2), ("t", "lab.done", 2, 1)),
+                *(("u", "lab.done", 3, 1), ("t", "other", 2, 2)),
+            ],
         )
     )
-    assert store.waiting_for("lab.done") == [(1, "t"), (2, "t"), (3, "u")]
+    assert store.waiting_for("t", "lab.done") == [1, 2] and store.waiting_for("u", "lab.done") == [3]
+    assert store.waiting_for("u", "other") == [] and store.waiting_for("v", "lab.done") == []
     assert store.early() == []
     store.put_event(an_event("e0", source="nobody's"))
     assert store.early() == []
     store.put_event(an_event())
     assert store.early() == [(1, "lab.done"), (2, "lab.done")]
+    store.commit(a_batch(unwait=[("u", "lab.done", 1, 1), ("t", "lab.done", 2, 1)]))
+    assert store.waiting_for("t", "lab.done") == [1], "a wait was ended in another tenant's name"
 
 
 def test_open_runs_by_the_beginning_of_their_key(kit: Kit) -> None:

@@ -130,7 +130,7 @@ ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "open events": (lambda s: s.open_events(), "event_open"),
     "event by id": (lambda s: s.event("t", "e"), "event_id"),
     "events since": (lambda s: s.events("t", "a", since=5), "event_source"),
-    "waiting for": (lambda s: s.waiting_for("a"), "PRIMARY KEY"),
+    "waiting for": (lambda s: s.waiting_for("t", "a"), "PRIMARY KEY"),
     "open by key": (lambda s: s.open_keyed("default", "schedule:"), "run_key"),
     "listens": (lambda s: s.releases("t", status="active", listens="a"), "release_listens"),
     "due schedules": (lambda s: s.schedules_due(5), "schedule_next"),
@@ -210,12 +210,15 @@ def test_a_store_of_an_older_version_is_migrated_in_place(tmp_path: Path, versio
     with contextlib.closing(sqlite3.connect(path)) as c:
         c.execute("INSERT INTO mark VALUES('schema_version', ?), ('fence', 7)", (version,))
         c.execute("INSERT INTO net VALUES(1, 'h', 'n', 'net', x'00', NULL, 1)")
+        c.execute("INSERT INTO run VALUES(9, 'r9', 'u', 1, NULL, 3, 5, 1, 1, NULL, NULL, 0, NULL)")
+        c.execute("INSERT INTO waiting VALUES('news', 9, 1)")
         c.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
         c.commit()
     store, new = Sqlite(path), Sqlite(tmp_path / "new.db")
     assert shape(store.c) == shape(new.c)
     assert store.c.execute("SELECT value FROM mark WHERE name='schema_version'").fetchone() == (schema.VERSION,)
     assert store.fence == 8 and store.net(1).name == "n"
+    assert store.waiting_for("u", "news") == [9] and store.waiting_for("t", "news") == []
     entry = AuditRow("t", 0, 1, "kim", "key.create", "key:1", b"{}")
     assert [row.no for row in store.append_audit([entry])] == [1]
     store.commit(started(1))

@@ -85,6 +85,34 @@ def test_an_event_resumes_every_run_that_waits_for_it(rig: Rig, host: Host) -> N
     rig.sound()
 
 
+def test_waits_of_another_tenant_cost_an_event_nothing(rig: Rig, host: Host) -> None:
+    """C-37: of 100,000 waits of the same name that another tenant has, the store does not look at one."""
+    host.start(host.release(chain(waits("w"))), tenant="somebody")
+    laps(host)
+
+    def steps_of(id: str) -> int:
+        host.store.put_event(EventRow("default", id, SOURCE, b"\x80", host.clock.now()))
+        steps = 0
+
+        def step() -> None:
+            nonlocal steps
+            steps += 1
+
+        rig.store.c.set_progress_handler(step, 1)
+        host.intake.poll()
+        rig.store.c.set_progress_handler(None, 1)
+        laps(host)
+        return steps
+
+    steps_of("first")
+    alone = steps_of("alone")
+    (row,) = rig.store.c.execute("SELECT * FROM waiting").fetchall()
+    sql = f"INSERT INTO waiting VALUES({', '.join('?' * len(row))})"
+    with rig.store.transaction():
+        rig.store.c.executemany(sql, ((*row[:-1], 10 + n) for n in range(100_000)))
+    assert alone <= steps_of("beside") <= alone + 10
+
+
 def test_an_event_that_does_not_match_leaves_no_trace(rig: Rig, host: Host) -> None:
     """TC-WF-004, W-3.2.2: a wrong event is ignored, and a million of them would not make the run larger."""
     wanted = {"sample_id": {"$expr": "input.sample"}}

@@ -109,17 +109,12 @@ class SimRegistry:
             del there[no]
         return len(gone)
 
-    def _waiting(self) -> list[tuple[int, str, str]]:
-        """Run, name, and the run's tenant."""
-        runs = self.disk.tables["run"]
-        rows = {(run, name) for name, run, _ in self.disk.tables["waiting"].values() if run in runs}
-        return [(run, name, runs[run][2]) for run, name in sorted(rows)]
-
     def early(self) -> list[tuple[int, str]]:
-        return [(run, name) for run, name, tenant in self._waiting() if self.events(tenant, name)]
+        rows = {(run, name, tenant) for tenant, name, run, _ in self.disk.tables["waiting"].values()}
+        return [(run, name) for run, name, tenant in sorted(rows) if self.events(tenant, name)]
 
-    def waiting_for(self, name: str) -> list[tuple[int, str]]:
-        return [(run, tenant) for run, waits, tenant in self._waiting() if waits == name]
+    def waiting_for(self, tenant: str, name: str) -> list[int]:
+        return sorted({row[2] for row in self.disk.tables["waiting"].values() if row[:2] == (tenant, name)})
 
     def open_keyed(self, tenant: str, prefix: str) -> list[tuple[int, str]]:
         rows = self._rows("run")

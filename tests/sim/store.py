@@ -110,8 +110,8 @@ class SimStore(SimRegistry, SimAdmin):
         for (run,) in batch.cause_gone:
             disk.set(tables["cause"], run, _MISSING)
         self._inserts(batch)
-        for name, run, wait in batch.unwait:
-            disk.set(tables["waiting"], (name, run, wait), _MISSING)
+        for key in batch.unwait:
+            disk.set(tables["waiting"], key, _MISSING)
         for status, by, at, run, firing in batch.item_moved:
             self._change("item", (run, firing), status=status, moved_at=at, **({} if by is None else {"by": by}))
         for status, assignee, mode, version, run, firing in batch.work_moved:

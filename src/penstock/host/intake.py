@@ -384,7 +384,7 @@ class Intake:
 
     def _waiting(self, event: EventRow) -> list[int]:
         """Runs that wait for news of its name, by number."""
-        return [no for no, tenant in self.store.waiting_for(event.source) if tenant == event.tenant]
+        return self.store.waiting_for(event.tenant, event.source)
 
     # -- runs that begin -----------------------------------------------------------------------------------------------
 

@@ -53,9 +53,9 @@ class Rows:
                 opened = sum(fact[0] == F.WORK_OPENED for fact in facts)
                 if opened:
                     self.on_work_opened(live.tenant, opened)
-                project(batch, no, facts, before + 1, now, live.wait_names)
+                project(batch, live.tenant, no, facts, before + 1, now, live.wait_names)
                 if live.wait_names:
-                    sweep_waits(batch, no, st.waits, live.wait_names)
+                    sweep_waits(batch, live.tenant, no, st.waits, live.wait_names)
                 break
         if status != was and (status > COMPLETED or was > COMPLETED):
             project_cause(batch, (no, live.tenant, live.net_no), st, now)

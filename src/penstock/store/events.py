@@ -51,8 +51,8 @@ class EventStore(Protocol):
         """Runs that wait for news of which an event is kept: number, name."""
         ...
 
-    def waiting_for(self, name: str) -> list[tuple[int, str]]:
-        """Runs that wait for news of this name: number, tenant."""
+    def waiting_for(self, tenant: str, name: str) -> list[int]:
+        """Numbers of a tenant's runs that wait for news of this name; others' waits are not looked at."""
         ...
 
 
@@ -108,14 +108,13 @@ class SqlEvents(Sql):
         return self._change(f"DELETE FROM event WHERE {served}", (before,))
 
     def early(self) -> list[tuple[int, str]]:
-        kept = "SELECT 1 FROM event e WHERE e.tenant=r.tenant AND e.source=w.name"
-        sql = f"SELECT DISTINCT w.run,w.name FROM waiting w JOIN run r ON r.no=w.run WHERE EXISTS ({kept})"
+        kept = "SELECT 1 FROM event e WHERE e.tenant=w.tenant AND e.source=w.name"
+        sql = f"SELECT DISTINCT w.run,w.name FROM waiting w WHERE EXISTS ({kept})"
         return self._read(f"{sql} ORDER BY w.run").fetchall()
 
-    def waiting_for(self, name: str) -> list[tuple[int, str]]:
-        """Runs that wait for news of this name: number, tenant."""
-        sql = "SELECT DISTINCT w.run, r.tenant FROM waiting w JOIN run r ON r.no=w.run WHERE w.name=? ORDER BY w.run"
-        return [(run, tenant) for run, tenant in self._read(sql, (name,))]
+    def waiting_for(self, tenant: str, name: str) -> list[int]:
+        sql = "SELECT DISTINCT run FROM waiting WHERE tenant=? AND name=? ORDER BY run"
+        return [row[0] for row in self._read(sql, (tenant, name))]
 
     def _lock_events(self) -> None:
         """One after the other: whoever has counted up to a number misses none that is smaller."""

@@ -35,7 +35,7 @@ def firing_row(run: int, firing: Firing, status: int, at: int) -> tuple[int, ...
 
 
 def project(
-    batch: Batch, run: int, facts: Iterable[F.Fact], first: int, at: int, names: dict[int, str]
+    batch: Batch, tenant: str, run: int, facts: Iterable[F.Fact], first: int, at: int, names: dict[int, str]
 ) -> None:  # fmt: skip
     """Rows of the watched facts of a turn. `names` remembers the signal names of open waits."""
     for seq, f in enumerate(facts, first):
@@ -48,9 +48,9 @@ def project(
             batch.item_moved.append((f[2], f[4], at, run, f[1]))
         elif tag == F.WAIT_OPENED:
             names[f[1]] = f[4]
-            batch.wait.append((f[4], run, f[1]))
+            batch.wait.append((tenant, f[4], run, f[1]))
         elif tag == F.WAIT_GONE:
-            _unwait(batch, run, f[1], names)
+            _unwait(batch, tenant, run, f[1], names)
         elif tag == F.INCIDENT:
             batch.incident.append((run, seq, f[1], str(f[2]), at))
 
@@ -63,17 +63,17 @@ def _open_item(batch: Batch, run: int, f: Any, at: int) -> None:
     batch.item_new.append((run, f[1], f[2], "TODO", _pack(f[3]), candidates, None, at, at))
 
 
-def _unwait(batch: Batch, run: int, wait: int, names: dict[int, str]) -> None:
+def _unwait(batch: Batch, tenant: str, run: int, wait: int, names: dict[int, str]) -> None:
     name = names.pop(wait, None)
     if name is not None:
-        batch.unwait.append((name, run, wait))
+        batch.unwait.append((tenant, name, run, wait))
 
 
-def sweep_waits(batch: Batch, run: int, open_waits: Iterable[int], names: dict[int, str]) -> None:
+def sweep_waits(batch: Batch, tenant: str, run: int, open_waits: Iterable[int], names: dict[int, str]) -> None:
     """Waits that a sweep has taken: named before, not open any more."""
     still = set(open_waits)
     for wait in [w for w in names if w not in still]:
-        _unwait(batch, run, wait, names)
+        _unwait(batch, tenant, run, wait, names)
 
 
 def project_cause(batch: Batch, row: tuple[int, str, int], st: State, at: int) -> None:
@@ -116,11 +116,11 @@ def rows_of(
             if st.net != net and projector_of is not None:
                 projector, net = projector_of(st.net), st.net
         st.hand = None
-        project(batch, row.no, facts, turn.seq_from, turn.at, names)
+        project(batch, row.tenant, row.no, facts, turn.seq_from, turn.at, names)
         if projector is not None:
             projector.turn(facts, turn.seq_from, turn.at, batch)
         if any(f[0] == F.SWEPT for f in facts):
-            sweep_waits(batch, row.no, st.waits, names)
+            sweep_waits(batch, row.tenant, row.no, st.waits, names)
         if st.status != was and (st.status > COMPLETED or was > COMPLETED):
             project_cause(batch, (row.no, row.tenant, row.net), st, turn.at)
     return st

@@ -24,6 +24,7 @@ from penstock.store.tables import (
     RUN,
     SCHEDULE,
     TABLES,
+    WAITING,
     WORK,
     Column,
     Table,
@@ -164,6 +165,16 @@ def _added(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(added(column) for column in table.columns if column.name in names)
 
 
+def waits_of_tenants(new: list[str]) -> tuple[str, ...]:
+    """Waits lie by tenant: each is the tenant's whose run waits."""
+    return (
+        'ALTER TABLE "waiting" RENAME TO "waiting_4"',
+        *new,
+        "INSERT INTO waiting SELECT r.tenant, w.name, w.run, w.wait FROM waiting_4 w JOIN run r ON r.no = w.run",
+        'DROP TABLE "waiting_4"',
+    )
+
+
 #: version → statements that lead from the version before to it
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     2: (
@@ -190,5 +201,6 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         'DROP INDEX IF EXISTS "event_open"',
         _index(EVENT, "event_open"),
         *_added(API_KEY, KEYS_LATER),
+        *waits_of_tenants(create(WAITING)),
     ),
 }

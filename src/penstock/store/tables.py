@@ -141,6 +141,7 @@ WAITING = Table(
     "waiting",
     "Who waits for which news.",
     (
+        _c("tenant", "text", "whose run it is", key=True),
         _c("name", "text", "name of the signal", key=True),
         _c("run", "int", "run.no", key=True),
         _c("wait", "int", "number of the wait in its run", key=True),

@@ -137,10 +137,10 @@ WRITES: tuple[Write, ...] = (
         ("status", "updated_at", "net", "no"), ("int", "int", "int", "int"), _last(3), key=("no",),
     ),
     _insert("firing", T.FIRING, once=_pair),  # see `again`
-    _insert("wait", T.WAITING, replace=_ALL, once=_last(0, 1, 2)),
+    _insert("wait", T.WAITING, replace=_ALL, once=_last(0, 1, 2, 3)),
     _change(
-        "unwait", T.WAITING, "", ("name", "run", "wait"), ("text", "int", "int"), _last(0, 1, 2),
-        key=("name", "run", "wait"),
+        "unwait", T.WAITING, "", ("tenant", "name", "run", "wait"), ("text", "text", "int", "int"), _last(0, 1, 2, 3),
+        key=("tenant", "name", "run", "wait"),
     ),
     _insert("item_new", T.ITEM, replace=_ALL, once=_pair),
     _change(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.kernel.state import STATUS
-from penstock.store.schema import IN_FORCE, KEYS_LATER, RELEASED_LATER, before, first_of
+from penstock.store.schema import IN_FORCE, KEYS_LATER, RELEASED_LATER, before, first_of, waits_of_tenants
 from penstock.store.tables import (
     API_KEY,
     AUDIT,
@@ -19,6 +19,7 @@ from penstock.store.tables import (
     RUN,
     SERVER_TABLES,
     TABLES,
+    WAITING,
     WORK,
     Column,
     Index,
@@ -191,5 +192,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         'DROP INDEX IF EXISTS "event_open"',
         _index(EVENT, "event_open"),
         *_added(API_KEY, KEYS_LATER),
+        'ALTER INDEX "waiting_pkey" RENAME TO "waiting_4_pkey"',
+        *waits_of_tenants(create(WAITING)),
     ),
 }
