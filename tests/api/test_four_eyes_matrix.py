@@ -423,6 +423,24 @@ def minted_key(trial: Trial) -> Iterator[Any]:
     yield from trial.at_the_command_line(key=key)
 
 
+def borrowed_name(trial: Trial) -> Iterator[Any]:
+    """The other way round: brought with a key in the second person's name, which the author has made, and approved
+    under the author's own; also by way of a user who was made up, and with a key that is revoked by then."""
+    house, name = trial.house, f"{SECOND} by {trial.author}"
+    trial.own.put("/users/go_between", json={"roles": AUTHORS[trial.author]})
+    between = trial.key_for("go_between")
+    for maker in (None, house.client(between) if between is not None else None):
+        key = trial.key_for(SECOND, maker)
+        if key is None:
+            return
+        house.keys[name] = key
+        thing = trial.way.bring(house, name, trial.id, f"borrowed {maker is None}")
+        yield from trial._replace(thing=thing).gates(trial.own)
+        yield trial.own.delete(f"/keys/{key.split('_')[1]}")
+        yield from trial._replace(thing=thing).gates(trial.own)
+        yield from trial._replace(thing=thing).at_the_command_line(key=house.keys[trial.author])
+
+
 def address_of_mail(trial: Trial) -> Iterator[Any]:
     key = trial.key_for(f"{trial.author}@example.com")
     if key is not None:
@@ -459,8 +477,8 @@ def switch_off(trial: Trial) -> Iterator[Any]:
 
 
 TRICKS = (
-    own_approval, other_spelling, second_registration, new_user, minted_key, address_of_mail, over_what_waits,
-    command_line, switch_off,
+    own_approval, other_spelling, second_registration, new_user, minted_key, borrowed_name, address_of_mail,
+    over_what_waits, command_line, switch_off,
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.app.access.candidates import for_anybody, may_act
+from penstock.app.access.roles import person
 from penstock.app.inbox import inbox
 from penstock.app.penstock import Penstock
 from penstock.errors import FourEyes, ItemDecided, ItemNotFound
@@ -54,6 +55,9 @@ def test_who_asked_for_it_does_not_approve_it(tmp_path: Path) -> None:
                 await door.inbox.approve(run, by=QA)
             assert denied.value.http == 403 and denied.value.hint
             assert inbox.anybody(door, door.inbox.get(run)) == ADMIN
+            lent = person(door, ADMIN, approves=False)  # came with a key that somebody else has made
+            with pytest.raises(FourEyes, match="such a key cannot approve"):
+                await door.inbox.approve(run, by=lent)
             await door.inbox.approve(run, by=ADMIN)
             run = await started(door, source("role:qa_lead"), QA)  # where nothing is said, they may
             await door.inbox.approve(run, by=QA)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from penstock.app.access.keys import ApiKeys
 from penstock.app.access.roles import person
 from penstock.app.penstock import Penstock
 from penstock.app.releases.releases import Releases
-from penstock.errors import FourEyes, UserTaken
+from penstock.errors import BadInput, FourEyes, UserTaken
 from tests.app.workflows import opened, workflow
 
 
@@ -102,3 +104,33 @@ def test_only_one_place_puts_versions_in_force() -> None:
     assert moves == {"app/releases/releases.py", "app/diagram/releases.py", "app/process/definitions.py"}
     writes = {name for name, text in files.items() if "store.put_artifacts(" in text}
     assert writes == {"app/registry/registry.py", "app/registry/proposals.py", "host/tenants.py"}
+
+
+@pytest.mark.parametrize("name", ["kim\U000e0101", "kim\u180b", "ki\u2800m"])
+def test_letters_that_nobody_sees_make_no_other_user(door: Penstock, name: str) -> None:
+    """Variation selectors of two planes, and a Braille pattern without dots."""
+    door.register("user", "kim", {"roles": []})
+    with pytest.raises(UserTaken):
+        door.register("user", name, {"roles": []})
+
+
+def test_nobody_has_a_name_that_nobody_sees(door: Penstock) -> None:
+    with pytest.raises(BadInput):
+        door.register("user", "\u200b", {"roles": []})
+    with pytest.raises(BadInput):
+        ApiKeys(door).create("own", user="\u200b", by="kim")
+
+
+def test_who_made_the_authors_key_is_no_second_person_for_what_was_written_while_it_was_valid(
+    door: Penstock, versions: Releases
+) -> None:
+    door.register("config", "tenant", {"release": {"four_eyes": True}})
+    keys = ApiKeys(door)
+    lent, _ = keys.create("lent", user="LEE", by="kim")
+    versions.submit(workflow(), by="lee")
+    keys.revoke(lent.id)
+    refused(versions, 1, "kim")
+    assert versions.approve("wf_small", 1, by="ria").status == "approved"
+    time.sleep(0.002)
+    versions.submit(workflow(version=2), by="lee")
+    assert versions.approve("wf_small", 2, by="kim").status == "approved"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from penstock.app.access.candidates import Who, id_of
+from penstock.app.access.keys import ApiKey, ApiKeys
+from penstock.app.access.names import folded
 from penstock.app.access.roles import config_of, same_person
 from penstock.errors import FourEyes, KeyNeeded
 
@@ -19,11 +21,13 @@ APPROVES = ("definition.approve", "process.model.approve")
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What is to come in force. `author` wrote it; `documents` are its own and the one that was in force before: each
-    may ask for four eyes (`metadata.four_eyes`). `always`: it takes two whatever the tenant has set."""
+    """What is to come in force. `author` wrote it, `at` that time; `documents` are its own and the one that was in
+    force before: each may ask for four eyes (`metadata.four_eyes`). `always`: it takes two whatever the tenant has
+    set."""
 
     what: str
     author: str | None
+    at: int
     documents: tuple[Any, ...] = ()
     always: bool = False
 
@@ -67,6 +71,8 @@ def _refusal(door: Queries, change: Change, second: Who | None) -> str | None:
         return "somebody else must, who is known by name"
     if same_person(door, change.author, id_of(second)):
         return "somebody else must, who has not asked for it"
+    if any(same_person(door, maker, id_of(second)) for maker in _could_write_as(door, change.author, change.at)):
+        return "the author's key was made by this person, who could have written it"
     if not getattr(second, "proved", True):
         return "it is only a name here, and nobody has shown a key (PENSTOCK_KEY)"
     if not getattr(second, "approves", True):
@@ -75,3 +81,17 @@ def _refusal(door: Queries, change: Change, second: Who | None) -> str | None:
     if permissions is not None and not any(permission in permissions for permission in APPROVES):
         return f"that takes «{APPROVES[0]}»"
     return None
+
+
+def _could_write_as(door: Queries, author: str, at: int) -> frozenset[str]:
+    """Who had made a key in the author's name that was valid then, or the key that such a one was made with."""
+    made = [key for key in ApiKeys(door).each() if not key.approves and _valid(key, at)]
+    names, makers = {folded(author)}, set[str]()
+    while more := {key.created_by for key in made if folded(key.user) in names} - makers:
+        makers |= more
+        names |= {folded(maker) for maker in more}
+    return frozenset(makers)
+
+
+def _valid(key: ApiKey, at: int) -> bool:
+    return key.created_at <= at and (key.revoked_at is None or key.revoked_at >= at)

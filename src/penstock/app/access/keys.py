@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from penstock.app.access.names import same_user
+from penstock.app.access.names import folded, same_user
 from penstock.app.access.roles import ADMIN, in_our_words
 from penstock.errors import BadInput, KeyExpired, KeyInvalid, KeyNotFound, KeyRevoked, StoreError, TooMany
 from penstock.host.clock import Clock, SystemClock
@@ -68,7 +68,7 @@ class ApiKeys:
         that somebody made for themselves does."""
         now = self.clock.now()
         allowed = None if scopes is None else _scopes(scopes)
-        if not name.strip() or not user.strip() or max(len(name), len(user)) > _NAME:
+        if not name.strip() or not folded(user) or max(len(name), len(user)) > _NAME:
             raise BadInput(what="the key", why=f"its name and its user have 1 to {_NAME} characters")
         if expires_at is not None and expires_at <= now:
             raise BadInput(what="the key", why="it would have expired already", hint="Give a time that is to come.")

@@ -6,7 +6,13 @@ import unicodedata
 from functools import lru_cache
 
 #: letters that nobody sees: joiners, fillers and selectors that are no format characters by their category
-_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {chr(c) for c in range(0xFE00, 0xFE10)}
+_UNSEEN = frozenset(
+    chr(c)
+    for c in (
+        0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0,
+        *range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0),
+    )
+)  # fmt: skip
 _LEFT_OUT = ("Cf", "Cc", "Cn", "Co")
 
 

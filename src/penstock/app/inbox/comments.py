@@ -149,8 +149,12 @@ def check_eligible(
     user, known, inactive = standing(door, who) if actor is None else actor
     if inactive or not may_act(item.candidates, user, known) and not held_by(activity.delegated, user, known):
         raise ApproverDenied(user=user, item=item.id)
-    if two_persons(item.candidates) and same_person(door, item.requested_by, user):
-        raise FourEyes(user=user, what=f"«{item.id}»", why="somebody else must, who has not asked for it")
+    if two_persons(item.candidates):
+        if same_person(door, item.requested_by, user):
+            raise FourEyes(user=user, what=f"«{item.id}»", why="somebody else must, who has not asked for it")
+        if not getattr(who, "approves", True):
+            why = "the key was made by somebody else, and such a key cannot approve"
+            raise FourEyes(user=user, what=f"«{item.id}»", why=why)
 
 
 def check_may_decide(door: Queries, item: InboxItem, who: Who, actor: Standing | None = None) -> ItemActivity:

@@ -70,14 +70,15 @@ class Proposals:
     def approve(self, id: str, by: Who) -> None:
         """Put a proposal in force. Raises FourEyes for its author, ChangedMeanwhile where it has changed."""
         proposal, registry = self.get(id), self.door.registry
-        four_eyes.admit(self.door, four_eyes.Change(f"the {self.type} «{id}»", proposal.by, always=True), by)
+        change = four_eyes.Change(f"the {self.type} «{id}»", proposal.by, proposal.at, always=True)
+        four_eyes.admit(self.door, change, by)
         now = _mark(registry.get(self.type, id))
         if now != proposal.on:
             raise ChangedMeanwhile(what=f"{self.type} «{id}»", now=now or "nothing")
         if proposal.body is None:
-            registry.remove(self.type, id, author=proposal.by, by=by)
+            registry.remove(self.type, id, change=change, by=by)
         else:
-            registry.put(self.type, id, proposal.body, author=proposal.by, by=by)
+            registry.put(self.type, id, proposal.body, change=change, by=by)
         self.drop(id)
 
     def drop(self, id: str) -> Proposal:

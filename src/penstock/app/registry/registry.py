@@ -14,9 +14,9 @@ from penstock import sample_tenant
 from penstock.app.access import four_eyes
 from penstock.app.access.audit import masked
 from penstock.app.access.candidates import Who
-from penstock.app.access.names import same_user
+from penstock.app.access.names import folded, same_user
 from penstock.app.registry.artifact_types import check_artifact, known_type, read_artifact
-from penstock.errors import Finding, UserTaken
+from penstock.errors import BadInput, Finding, UserTaken
 from penstock.executors.agents import AGENTS
 from penstock.executors.parts.secrets import MASK
 from penstock.host.artifact_versions import APPROVED_TYPES, status_of, usable
@@ -61,12 +61,13 @@ class Registry:
         return type in GOVERNED and four_eyes.asked(self.door)
 
     def put(
-        self, type: str, id: str, body: Mapping[str, Any], *, author: str | None = None, by: Who | None = None
+        self, type: str, id: str, body: Mapping[str, Any], *, change: four_eyes.Change | None = None,
+        by: Who | None = None,
     ) -> list[Finding]:  # fmt: skip
         """Register a thing, or replace it; what is worth knowing about it. Raises ThingInvalid, with all findings;
-        FourEyes where another than its author must put it in force, and `by` is none; UserTaken."""
+        FourEyes where another than the author of the change must put it in force, and `by` is none; UserTaken."""
         findings = check_artifact(known_type(type), id, body)
-        self._admit(type, id, author, by)
+        self._admit(type, id, change, by)
         if type == "user":
             self._refuse_spelling(id)
         self._put(type, id, body)
@@ -78,12 +79,15 @@ class Registry:
         self.put(type, id, body)
         return findings
 
-    def _admit(self, type: str, id: str, author: str | None, by: Who | None) -> None:
+    def _admit(self, type: str, id: str, change: four_eyes.Change | None, by: Who | None) -> None:
         if type in GOVERNED:
-            four_eyes.admit(self.door, four_eyes.Change(f"the {type} «{id}»", author), by)
+            nobodys = four_eyes.Change(f"the {type} «{id}»", None, self.engine.now())
+            four_eyes.admit(self.door, change or nobodys, by)
 
     def _refuse_spelling(self, id: str) -> None:
-        """Nobody is registered twice: names are one under every spelling."""
+        """Nobody is registered twice: names are one under every spelling. Nor under a name that nobody can see."""
+        if not folded(id):
+            raise BadInput(what="the id of the user", why="nobody can see any of its letters")
         for row in self.door.store.artifacts(self.door.tenant, "user"):
             if row.id != id and same_user(row.id, id):
                 raise UserTaken(user=id, known=row.id)
@@ -94,9 +98,11 @@ class Registry:
         self.door.store.put_artifacts([artifact(self.door.tenant, type, id, body, self.engine.now())])
         self._changed()
 
-    def remove(self, type: str, id: str, *, author: str | None = None, by: Who | None = None) -> int:
+    def remove(
+        self, type: str, id: str, *, change: four_eyes.Change | None = None, by: Who | None = None
+    ) -> int:  # fmt: skip
         """How many versions of it there were. Raises FourEyes, as `put` does."""
-        self._admit(type, id, author, by)
+        self._admit(type, id, change, by)
         store, tenant = self.door.store, self.door.tenant
         mine = [row for row in store.artifacts(tenant, type) if row.id == id]
         gone = sum(store.drop_artifact(tenant, type, id, row.version) for row in mine)

@@ -226,7 +226,8 @@ class Releases:
     def change(self, row: ReleaseRow) -> four_eyes.Change:
         """A version as the gate sees it."""
         what = f"version {row.version} of «{row.name}»"
-        return four_eyes.Change(what, row.created_by, (document_of(row), *self.was_in_force(row.name)))
+        documents = (document_of(row), *self.was_in_force(row.name))
+        return four_eyes.Change(what, row.created_by, row.created_at, documents)
 
     def was_in_force(self, name: str) -> tuple[dict[str, Any], ...]:
         """The document that is in force, else the one that was last: an author cannot leave out of the next version
