@@ -46,6 +46,11 @@ def assigned(text: str) -> str:
     return f"<resourceAssignmentExpression><formalExpression>{text}</formalExpression></resourceAssignmentExpression>"
 
 
+def jbpm(to: str, text: str) -> str:
+    assignment = f"<assignment><from>{text}</from><to>{to}</to></assignment>"
+    return f"<dataInputAssociation><targetRef>{to}</targetRef>{assignment}</dataInputAssociation>"
+
+
 def at_the_door(folder: Path, work: Callable[[Penstock], Awaitable[Any]]) -> Any:
     async def scene() -> Any:
         async with Penstock(folder / "store.db", profile="production") as door:
@@ -126,6 +131,8 @@ HEEDED: dict[str, tuple[bytes, dict[str, Any], set[str]]] = {
     "a performer in a variable": (
         file(inner=f"<humanPerformer>{assigned('${clerk}')}</humanPerformer>"), CLERK, {"kim"},
     ),
+    "a group of jBPM": (file(inner=jbpm("_A1_GroupIdInputX", "clerk,manager")), {}, {"kim", "lee"}),
+    "an actor of jBPM": (file(inner=jbpm("ActorId", "#{clerk}")), CLERK, {"kim"}),
     "a resource": (
         file(inner="<potentialOwner><resourceRef>r1</resourceRef></potentialOwner>",
              more='<resource id="r1" name="manager"/>'),
@@ -150,6 +157,11 @@ NOT_UNDERSTOOD = {
         "<formalExpression>x</formalExpression></resourceParameterBinding></potentialOwner>"
     ),
     "an unknown resource": file(inner="<potentialOwner><resourceRef>r9</resourceRef></potentialOwner>"),
+    "commas alone": file('camunda:candidateUsers=" , "'),
+    "an unknown modeler": file('x:assignee="kim" xmlns:x="http://example.com/x"'),
+    "no modeler": file('assignee="kim"'),
+    "an unknown extension": file(extension="<flowable:potentialOwner>kim</flowable:potentialOwner>"),
+    "an input without a value": file(inner=jbpm("GroupId", "")),
     "an empty owner": file(inner='<potentialOwner name="someone"/>'),
 }
 

@@ -19,6 +19,9 @@ _PLAIN = re.compile(r"(user|role):[^$#\s][^$]*\Z")
 _OWNERS = {
     "humanPerformer": "user", "performer": "user", "potentialOwner": "role", "resourceRole": "role",
 }  # fmt: skip
+#: words for it of modelers that we do not know; jBPM has its own as data of the task
+_WHO = ("assignee", "assignees", "candidateusers", "candidategroups", "potentialowner", "humanperformer", "performer")
+_JBPM = {"ActorId": "user", "SwimlaneActorId": "user", "GroupId": "role"}
 _FEEL = (
     (re.compile(r"(?<![=!<>])=(?!=)"), "=="),
     (re.compile(r"\band\b"), "&&"),
@@ -57,7 +60,7 @@ def read(
         given = {name: text or definition.get(name) for name, text in given.items()}
     for schedule in _zeebe(node, "taskSchedule"):
         due = due or schedule.get("dueDate")
-    _assign(entry, given, _owners(node, resources), roles)
+    _assign(entry, given, [*_owners(node, resources), *_jbpm_owners(node), *_strange_owners(node)], roles)
     if due.startswith("P"):
         entry["due"] = due
     decision = _attribute(node, "decisionRef")
@@ -90,6 +93,8 @@ def _assign(
     names, are the candidates of the activity. An assignee has it alone, whoever else is named."""
     users = _targets("user", given["assignee"])
     named = users or [*_targets("user", given["candidateUsers"]), *_targets("role", given["candidateGroups"]), *owners]
+    if not named:
+        named = [f"{name} {text}" for name, text in given.items() if text.strip()]  # commas alone
     if named in (["user:${initiator}"], ["role:${initiator}"]):
         roles["initiator"] = {"id": "initiator", "name": "initiator", "assignment_rule": "initiator"}
         entry["role"] = "initiator"
@@ -127,6 +132,29 @@ def _owners(node: XmlElement, resources: Mapping[str, str]) -> list[str]:
             else:
                 named.append(f"{name} {ref or owner.get('name')}".strip())
     return named
+
+
+def _jbpm_owners(node: XmlElement) -> list[str]:
+    """jBPM writes them as assignments to inputs of the task."""
+    named: list[str] = []
+    for association in node.all("dataInputAssociation", BPMN):
+        for assignment in association.all("assignment", BPMN):
+            word = assignment.child_text("to", BPMN).removesuffix("InputX").rpartition("_")[2]
+            if word in _JBPM:
+                text = assignment.child_text("from", BPMN)
+                named += _targets(_JBPM[word], text) or [f"{word} {text}".strip()]
+    return named
+
+
+def _strange_owners(node: XmlElement) -> list[str]:
+    """Words for it in a namespace that we do not know: they stay as texts that name nobody."""
+    extension = node.first("extensionElements", BPMN)
+    inside = extension.children if extension is not None else []
+    return [
+        *(f"{name} {text}".strip() for (space, name), text in node.attributes.items()
+          if name.lower() in _WHO and space not in CAMUNDA and text.strip()),
+        *(f"{child.name} {child.text}".strip() for child in inside if child.name.lower() in _WHO),
+    ]  # fmt: skip
 
 
 def _owner_targets(kind: str, text: str) -> list[str]:
