@@ -148,6 +148,8 @@ ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "audit of a thing": (lambda s: s.audit("t", target="key:1"), "audit_target"),
     "audit's chain": (lambda s: s.audit_chain("t", 5), "PRIMARY KEY"),
     "draft": (lambda s: s.draft("t", "kim", "k"), "PRIMARY KEY"),
+    "batches": (lambda s: s.batches("t", before=(5, "b")), "batch_started"),
+    "open batches": (lambda s: s.open_batches(), "batch_open"),
     "remarks": (lambda s: s.remarks("t", ["r/1", "r/2"]), "PRIMARY KEY"),
     "newest": (lambda s: s.find_runs(EVERY, 50), "PRIMARY KEY"),
     "oldest": (lambda s: s.find_runs(EVERY, 50, oldest=True), "PRIMARY KEY"),

@@ -1,4 +1,4 @@
-"""Keys, audit, answered requests, drafts and remarks in the store of dicts: the same promises as the file on disk."""
+"""Keys, audit, answered requests, drafts, remarks and batches in the store of dicts: the same promises as a file's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from msgspec.structs import astuple, replace
 from penstock.store.access import PRUNED_AT_ONCE, REQUESTS_KEPT_MS, KeyRow, RequestRow
 from penstock.store.audit_chain import FIRST, AuditRow, by_tenant, linked, old_of, pruned
 from penstock.store.audit_key import AuditKeys
+from penstock.store.batches import KEPT_MS, BatchRow
 from penstock.store.drafts import DraftRow, RemarkRow
 
 if TYPE_CHECKING:
@@ -193,3 +194,45 @@ class SimAdmin:
         rows = self.disk.tables["remark"].items()
         old = [key for key, row in rows if row[4] < before and row[1].partition("/")[0] not in running]
         return self._forget("remark", old)
+
+    # -- batches ------------------------------------------------------------------------------------------------------
+
+    def _batches(self) -> list[BatchRow]:
+        rows = [BatchRow(*row) for row in self.disk.tables["batch"].values()]
+        return sorted(rows, key=lambda row: (row.started_at, row.id))
+
+    def add_batch(self, row: BatchRow, most: int) -> bool:
+        if sum(batch.tenant == row.tenant for batch in self.open_batches()) >= most:
+            return False
+        return self._put_new("batch", (row.tenant, row.id), row)
+
+    def batch(self, tenant: str, id: str) -> BatchRow | None:
+        return next((row for row in self._batches() if (row.tenant, row.id) == (tenant, id)), None)
+
+    def batches(
+        self, tenant: str, *, before: tuple[int, str] | None = None, limit: int = 50
+    ) -> list[BatchRow]:  # fmt: skip
+        rows = [row for row in reversed(self._batches()) if row.tenant == tenant]
+        return [row for row in rows if before is None or (row.started_at, row.id) < before][:limit]
+
+    def open_batches(self) -> list[BatchRow]:
+        return [row for row in self._batches() if row.state == "running"]
+
+    def move_batch(self, row: BatchRow) -> bool:
+        there = self.batch(row.tenant, row.id)
+        if there is None or there.state != "running":
+            return False
+        self.disk.tables["batch"][row.tenant, row.id] = astuple(row)
+        return True
+
+    def count_batch(self, row: BatchRow) -> None:
+        there = self.batch(row.tenant, row.id)
+        if there is not None:
+            counted = replace(
+                there, looked=row.looked, done=row.done, refused=row.refused, refusals=row.refusals
+            )  # fmt: skip
+            self.disk.tables["batch"][row.tenant, row.id] = astuple(counted)
+
+    def tidy_batches(self, now: int) -> None:
+        old = [row for row in self._batches() if row.ended_at is not None and row.ended_at + KEPT_MS < now]
+        self._forget("batch", [(row.tenant, row.id) for row in old])

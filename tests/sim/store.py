@@ -351,6 +351,7 @@ class SimStore(SimRegistry, SimAdmin):
 
     def tidy(self, now: int) -> None:
         self.tidy_requests(now)
+        self.tidy_batches(now)
         tables = self.disk.tables
         ended = {r.no for r in self._runs() if r.status >= 5}
         for table, over in (

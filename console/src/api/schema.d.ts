@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 5cfbfac0eabca1fbde79644dc329fa6bf092ec395a960e7f6010100ef8a662b2.
+ * Made from c2760b15d3b8dffca8ec4ad5b53f1a679b1b7fadc798a81a613b12424655e7b3.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -110,9 +110,10 @@ export interface components {
             verb: string;
         };
         BatchBegun: {
-            filter: components["schemas"]["BatchFilter"];
+            filter?: components["schemas"]["BatchFilter"] | null;
             /** @default here */
             how: string;
+            ids?: string[] | null;
             /** @default now */
             mode: string;
             /** @default  */
@@ -159,15 +160,16 @@ export interface components {
             done: number;
             ended_at: string | null;
             id: string;
-            /** Format: date-time */
-            looked_at: string;
+            looked: number;
             message: string | null;
+            reason: string | null;
             refusals: components["schemas"]["RefusalOut"][];
             refused: number;
             /** Format: date-time */
             started_at: string;
             /** @enum {string} */
             state: "running" | "done" | "cancelled" | "failed";
+            total: number | null;
             verb: string;
         };
         BpmnAsked: {

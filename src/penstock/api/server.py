@@ -35,6 +35,7 @@ from penstock.app.access.audit import AuditLog
 from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.keys import first_key
 from penstock.app.penstock import Penstock
+from penstock.app.runs.commands.batches import Batches
 from penstock.app.runs.long.length import loop_facts_of
 from penstock.app.runs.long.reader_door import options_of
 from penstock.demo import sample_runs as living
@@ -61,10 +62,12 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
             rate = None if server.options.dev else rate_of(door.settings)
             server.auth_throttle = AuthThrottle(door, server.audit, rate, door.now)
             server.telemetry = Telemetry(door, server.hub)
+            server.batches = Batches(door, server.audit)
             door.answer_own(SelfCalls(app, server.options).send)
             background = [await _demo(server), _folder(server)]
             _first_key(server)
             await _warm(app)
+            server.batches.open()
             try:
                 yield
             finally:

@@ -42,7 +42,8 @@ class ServerState:
         self.webhook_rates: WebhookRates
         self.auth_throttle: AuthThrottle
         self.telemetry: Telemetry
-        self.home, self.batches = HomeReads(), Batches(door.now)
+        self.home = HomeReads()
+        self.batches: Batches
         self.long_reads: LongReads | None = None  # None in the process that reads them
         self.request_share: RequestShare
         self.draining = False

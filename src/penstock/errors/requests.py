@@ -74,4 +74,4 @@ class BatchesTooMany(PenstockError, code="PS-429-BATCHES"):
 class BatchNotFound(PenstockError, code="PS-404-BATCH"):
     """There is no batch «{batch}» here."""
 
-    hint = "`GET /api/v1/batches` lists those that this server remembers; they are not kept over a restart."
+    hint = "`penstock batch ls` and `GET /api/v1/batches` list them; one that is over is kept for 30 days."

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from penstock.store.access import AccessStore
 from penstock.store.artifacts import ArtifactStore
+from penstock.store.batches import BatchStore
 from penstock.store.dead_letters import DeadLetterStore
 from penstock.store.document_checkpoints import CheckpointStore
 from penstock.store.drafts import DraftStore
@@ -23,13 +24,13 @@ from penstock.store.work_items import WorkItemStore
 
 class Store(
     RunStore, RunListStore, WorkItemStore, ArtifactStore, ReleaseStore, ScheduleStore, EventStore, MessageStore,
-    JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, Protocol,
+    JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, BatchStore, Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""
 
     def tidy(self, now: int) -> None:
-        """Forget what has served: memos, letters and checkpoints out of time, answers that nobody fetched, intents of
-        ended runs."""
+        """Forget what has served: memos, letters and checkpoints out of time, batches of long ago, answers that
+        nobody fetched, intents of ended runs."""
         ...
 
     def rebuild(self, project: Callable[[RunRow, Iterator[JournalRow], Batch], None]) -> int:

@@ -9,6 +9,7 @@ from penstock.store.tables import (
     API_KEY,
     ARTIFACT,
     AUDIT,
+    BATCH,
     CAUSE,
     CHECKPOINT,
     DRAFT,
@@ -196,7 +197,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     5: (
         *_added(JOURNAL, ("checksum",)),
-        *_new(ENDED_SESSION, CAUSE),
+        *_new(ENDED_SESSION, CAUSE, BATCH),
         _later(LETTER, "letter_replayed"),
         'DROP INDEX IF EXISTS "event_open"',
         _index(EVENT, "event_open"),

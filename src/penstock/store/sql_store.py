@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.store.access import FORGET_REQUESTS, FORGET_SESSIONS, SqlAccess
 from penstock.store.artifacts import SqlArtifacts
+from penstock.store.batches import FORGET_BATCHES, SqlBatches
 from penstock.store.dead_letters import FORGET_LETTERS, SqlDeadLetters
 from penstock.store.document_checkpoints import FORGET_CHECKPOINTS, SqlCheckpoints
 from penstock.store.drafts import SqlDrafts
@@ -24,7 +25,7 @@ INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
-    SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts,
+    SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlBatches,
 ):  # fmt: skip
     def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
         names = ",".join(f'"{name}"' for name in table.names)
@@ -44,6 +45,7 @@ class SqlStore(
         with self.transaction():
             for statement in (
                 "DELETE FROM memo WHERE until<=?", FORGET_LETTERS, FORGET_CHECKPOINTS, FORGET_REQUESTS, FORGET_SESSIONS,
+                FORGET_BATCHES,
             ):  # fmt: skip
                 self._execute(statement, (now,))
             self._execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))

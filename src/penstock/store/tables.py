@@ -574,6 +574,35 @@ REMARK = Table(
     clustered=True,
 )
 
+BATCH = Table(
+    "batch",
+    "One verb for many runs: what was asked for, and how far it is. It goes on after a restart.",
+    (
+        _c("tenant", "text", "whose it is", key=True),
+        _c("id", "text", "its id", key=True),
+        _c("verb", "text", "what is done to each run"),
+        _c("by", "text", "who has asked for it"),
+        _c("state", "text", "running, done, cancelled, failed"),
+        _c("asked", "blob", "which runs, how, and what whoever asked may do, msgpack"),
+        _c("place", "text", "where the search goes on; none when there are no more", null=True),
+        _c("slice", "blob", "the runs that come next, each with its number of facts before it, msgpack"),
+        _c("total", "int", "how many runs fitted at the beginning; none where only looking tells", null=True),
+        _c("looked", "int", "runs that fitted so far"),
+        _c("done", "int", "to how many of them it was done"),
+        _c("refused", "int", "how many have refused"),
+        _c("refusals", "blob", "the first of these with their reasons, msgpack"),
+        _c("started_at", "int", "milliseconds since 1970"),
+        _c("ended_at", "int", "milliseconds since 1970", null=True),
+        _c("code", "text", "why it has failed", null=True),
+        _c("message", "text", "the same in words", null=True),
+    ),
+    (
+        Index("batch_started", ("tenant", "started_at", "id")),
+        Index("batch_open", ("started_at", "id"), where="state = 'running'"),
+    ),
+    clustered=True,
+)
+
 WORKER = Table(
     "worker",
     "Who drives the store (PostgreSQL only). A commit names the fence it holds; with an old one it changes nothing.",
@@ -618,6 +647,7 @@ TABLES: tuple[Table, ...] = (
     REQUEST,
     DRAFT,
     REMARK,
+    BATCH,
 )
 PROJECTIONS: tuple[Table, ...] = tuple(t for t in TABLES if t.projection)
 #: what a store on a server has besides

@@ -15,6 +15,7 @@ from penstock.api.run_body import exact_run_id
 from penstock.api.server_state import Caller, Door, Server, may
 from penstock.api.shapes import admin as shape
 from penstock.api.time_fields import moment
+from penstock.app.runs.commands import batches
 from penstock.app.runs.commands.bulk import BulkCommand, command_many, matching_runs
 from penstock.app.runs.search import Filters
 from penstock.errors import BadInput, RunAmbiguous, RunNotFound
@@ -25,50 +26,56 @@ Id = Annotated[str, Path(max_length=64)]
 
 @router.post("/runs:batch", response_model=shape.BatchOut, summary="One verb for many; a dry run by default")
 async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.steer")) -> Response:
-    if (asked.ids is None) == (asked.filter is None):
-        raise BadInput(what="the request", why="it has either «ids» or a «filter»")
-    if asked.verb == "signal" and not asked.name:
-        raise BadInput(what="the signal", why="it has no «name»")
-    command = BulkCommand(
-        verb=asked.verb, mode=asked.mode, how=asked.how, name=asked.name, payload=asked.payload, user=who.user,
-        permissions=who.permissions,
-    )  # fmt: skip
+    filters, command = _one_of(asked), _command(asked, who)
     runs, more = [_run_id(door, run) for run in asked.ids or ()], False
-    if asked.filter is not None:
-        runs, more = await matching_runs(door, _filters(asked.filter))
+    if filters is not None:
+        runs, more = await matching_runs(door, filters)
     return reply(shape.BatchOut, await command_many(door, command, runs, more=more, dry_run=asked.dry_run))
 
 
 @router.post("/batches", response_model=shape.BatchState, status_code=202, summary="One verb for all that fit a filter")
 async def begin(asked: shape.BatchBegun, door: Door, server: Server, who: Caller = may("run.steer")) -> Response:
-    """However many they are: it goes on by itself, and tells how far it is."""
-    if asked.verb == "signal" and not asked.name:
-        raise BadInput(what="the signal", why="it has no «name»")
-    command = BulkCommand(
-        verb=asked.verb, mode=asked.mode, how=asked.how, name=asked.name, payload=asked.payload, user=who.user,
-        permissions=who.permissions,
-    )  # fmt: skip
-    batch = server.batches.begin(door, command, _filters(asked.filter))
+    """However many they are: it goes on by itself, after a restart too, and tells how far it is."""
+    filters = _one_of(asked)
+    ids = None if asked.ids is None else [_run_id(door, run) for run in asked.ids]
+    batch = batches.begin(door, _command(asked, who), filters, ids, asked.reason)
+    server.batches.look()
     where = {"Location": f"/api/v1/batches/{batch.id}"}
     return reply(shape.BatchState, batch, status=202, headers=where)
 
 
 @router.get("/batches", response_model=shape.BatchPage, summary="Batches, the newest first")
 async def each(
-    door: Door, server: Server, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("run.read")
+    door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("run.read")
 ) -> Response:
-    page, more = paging.page_of(server.batches.each(door.tenant), cursor, limit)
+    rows = batches.each(door, paging.read_cursor(cursor, tuple[int, str]), limit + 1)
+    page = rows[:limit]
+    more = paging.cursor_of((page[-1].started_at, page[-1].id)) if len(rows) > limit else None
     return reply(shape.BatchPage, {"items": page, "next": more})
 
 
 @router.get("/batches/{batch}", response_model=shape.BatchState, summary="How far one is")
 async def get(batch: Id, door: Door, server: Server, _: Caller = may("run.read")) -> Response:
-    return reply(shape.BatchState, server.batches.get(door.tenant, batch))
+    return reply(shape.BatchState, server.batches.get(door, batch))
 
 
 @router.post("/batches/{batch}/cancel", response_model=shape.BatchState, summary="Begin nothing more of it")
 async def cancel(batch: Id, door: Door, server: Server, _: Caller = may("run.steer")) -> Response:
-    return reply(shape.BatchState, await server.batches.cancel(door.tenant, batch))
+    return reply(shape.BatchState, await server.batches.cancel(door, batch))
+
+
+def _one_of(asked: shape.BatchAsked | shape.BatchBegun) -> Filters | None:
+    """None where runs are named. Raises BadInput where both are, or neither."""
+    if (asked.ids is None) == (asked.filter is None):
+        raise BadInput(what="the request", why="it has either «ids» or a «filter»")
+    return None if asked.filter is None else _filters(asked.filter)
+
+
+def _command(asked: shape.BatchAsked | shape.BatchBegun, who: Caller) -> BulkCommand:
+    return BulkCommand(
+        verb=asked.verb, mode=asked.mode, how=asked.how, name=asked.name, payload=asked.payload, user=who.user,
+        permissions=who.permissions,
+    )  # fmt: skip
 
 
 def _run_id(door: Door, run: str) -> str:

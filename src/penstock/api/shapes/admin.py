@@ -132,7 +132,7 @@ class BatchFilter(RequestBody):
 class BatchAsked(RequestBody):
     """Either `ids` or a `filter`."""
 
-    verb: str = Field(pattern="^(cancel|pause|resume|retry|signal)$", examples=["cancel"])
+    verb: str = Field(pattern="^(cancel|pause|resume|retry|signal|compensate)$", examples=["cancel"])
     ids: list[str] | None = Field(None, max_length=1000, examples=[["r1m7fz8sa3vrn35v"]])
     filter: BatchFilter | None = None
     dry_run: bool = True
@@ -152,10 +152,11 @@ class BatchOut(ResponseBody, of=BulkOutcome):
 
 
 class BatchBegun(RequestBody):
-    """For all runs that fit the filter, however many."""
+    """For these runs, or for all that fit the filter, however many."""
 
-    verb: str = Field(pattern="^(cancel|pause|resume|retry|signal)$", examples=["retry"])
-    filter: BatchFilter
+    verb: str = Field(pattern="^(cancel|pause|resume|retry|signal|compensate)$", examples=["retry"])
+    ids: list[str] | None = Field(None, min_length=1, max_length=1000, examples=[["r1m7fz8sa3vrn35v"]])
+    filter: BatchFilter | None = None
     mode: str = Field("now", pattern="^(now|boundary)$")
     how: str = Field("here", pattern="^(here|restart)$")
     name: str = Field("", max_length=200, description="Of the signal.")

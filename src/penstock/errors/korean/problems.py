@@ -17,7 +17,10 @@ ERRORS: dict[str, tuple[str, str]] = {
         "감사 기록의 키를 쓸 수 없어요: {file}: {why}.",
         "사본에서 파일을 되돌려 놓으세요. 없으면 기록이 바뀌었는지 알 수 없어요.",
     ),
-    "BatchNotFound": ("묶음 작업 «{batch}»: 여기에 없어요.", "다시 시작하면 묶음 작업의 목록은 남지 않아요."),
+    "BatchNotFound": (
+        "묶음 작업 «{batch}»: 여기에 없어요.",
+        "`penstock batch ls`가 목록을 보여요. 끝난 작업은 30일 동안 남아요.",
+    ),
     "BatchesTooMany": ("이 테넌트의 묶음 작업 {count}개를 이미 하고 있어요.", "하나가 끝나기를 기다리거나 취소하세요."),
     "BadInput": ("{what}: 읽을 수 없어요. {why}.", "이름이 나온 것을 고쳐 주세요."),
     "BodyUnreadable": ("본문을 읽을 수 없어요: {why}.", "JSON 값 하나를 보내 주세요."),

@@ -1,125 +1,255 @@
-"""Batches: one verb for all runs that fit a filter, however many, in slices beside everything else; with progress.
+"""Batches: one verb for many runs, in slices beside everything else; with progress, and kept in the store.
 
-A batch belongs to the process that has begun it. Each command is committed by itself, so a batch that was cancelled, or
-whose server has ended, has done what it says; who asks for it again does the rest.
+The runs of a slice are written down before the first of them is commanded. Whoever drives the store next, after a crash
+too, looks into their journals for what was done already, does the rest, and goes on from there.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import secrets
-from collections.abc import Callable
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
+from msgspec.structs import replace
 
-from penstock.app.runs.commands.bulk import SLICE, BulkCommand, Refusal, command_run
+from penstock.app.access.audit import AuditLog
+from penstock.app.runs.commands.batch_slices import (
+    Asked,
+    done_before,
+    first_place,
+    next_steps,
+    pack,
+    read_steps,
+    total,
+)
+from penstock.app.runs.commands.bulk import BulkCommand, Refusal, command_run
+from penstock.app.runs.queries import Queries
 from penstock.app.runs.runs import Runs
-from penstock.app.runs.search import Filters, find_rows
-from penstock.errors import BatchesTooMany, BatchNotFound, PenstockError
+from penstock.app.runs.search import Filters
+from penstock.errors import BadInput, BatchesTooMany, BatchNotFound, PenstockError, StoreError
+from penstock.store.batches import BatchRow
 
-#: of one tenant at a time; and so many of a tenant are remembered when they are over
-MOST_RUNNING, REMEMBERED = 4, 50
-_PAGE, _REFUSALS = 100, 100
+#: of one tenant at a time; so many runs can be named by their ids; so many refusals are kept
+MOST_RUNNING, MOST_IDS, _REFUSALS = 4, 1000, 100
+#: seconds: between two looks for batches that other processes have left; for the run that is under way at the end
+LOOK_S, _END_S = 1.0, 5.0
+_NOBODY = pack([])
+_asked = msgspec.msgpack.Decoder(Asked)
+_refusals = msgspec.msgpack.Decoder(list[Refusal])
+
+State = Literal["running", "done", "cancelled", "failed"]
 
 
 class Batch(msgspec.Struct, kw_only=True):
-    """`looked_at` are the runs that fitted so far: those that it was `done` to, and those that have `refused`, of which
-    the first are told. `code` and `message` say why it has failed."""
+    """`total` is how many fitted at the beginning, None where only looking tells. `looked` are the runs that fitted
+    so far: those that it was `done` to, and those that have `refused`, of which the first are told. `code` and
+    `message` say why it has failed."""
 
     id: str
     verb: str
     by: str
-    state: Literal["running", "done", "cancelled", "failed"] = "running"
-    looked_at: int = 0
-    done: int = 0
-    refused: int = 0
-    refusals: list[Refusal] = []
+    reason: str | None
+    state: State
+    total: int | None
+    looked: int
+    done: int
+    refused: int
+    refusals: list[Refusal]
     started_at: int
-    ended_at: int | None = None
-    code: str | None = None
-    message: str | None = None
+    ended_at: int | None
+    code: str | None
+    message: str | None
+
+
+def batch_of(row: BatchRow) -> Batch:
+    return Batch(
+        id=row.id, verb=row.verb, by=row.by, reason=_asked.decode(row.asked).reason, state=cast(State, row.state),
+        total=row.total, looked=row.looked, done=row.done, refused=row.refused,
+        refusals=_refusals.decode(row.refusals), started_at=row.started_at, ended_at=row.ended_at, code=row.code,
+        message=row.message,
+    )  # fmt: skip
+
+
+def begin(
+    door: Queries, command: BulkCommand, filters: Filters | None = None, ids: list[str] | None = None,
+    reason: str | None = None,
+) -> Batch:  # fmt: skip
+    """Written down: whoever drives the store does it. Raises NotAllowed, BadInput, BatchesTooMany."""
+    command.check()
+    if ids is not None and len(ids) > MOST_IDS:
+        raise BadInput(
+            what="the runs", why=f"{len(ids)} are named, and at most {MOST_IDS} can be", hint="Use a filter."
+        )
+    named = None if ids is None else [*dict.fromkeys(ids)]
+    asked = Asked(command=command, filters=filters, ids=named, reason=reason)
+    row = BatchRow(
+        tenant=door.tenant, id=secrets.token_hex(8), verb=command.verb, by=command.user, state="running",
+        asked=pack(asked), place=first_place(door, asked), slice=_NOBODY, total=total(door, asked), looked=0, done=0,
+        refused=0, refusals=_NOBODY, started_at=door.now(),
+    )  # fmt: skip
+    if not door.store.add_batch(row, MOST_RUNNING):
+        raise BatchesTooMany(count=MOST_RUNNING, retry_s=5)
+    return batch_of(row)
+
+
+def get(door: Queries, id: str) -> Batch:
+    """Raises BatchNotFound."""
+    row = door.store.batch(door.tenant, id)
+    if row is None:
+        raise BatchNotFound(batch=id)
+    return batch_of(row)
+
+
+def each(door: Queries, before: tuple[int, str] | None = None, limit: int = 50) -> list[Batch]:
+    """The newest first."""
+    return [batch_of(row) for row in door.store.batches(door.tenant, before=before, limit=limit)]
+
+
+def cancel(door: Queries, id: str) -> Batch:
+    """What is done stays done. Whoever does it begins no more slices, and no more runs where it is this process. One
+    that is over stays as it is. Raises BatchNotFound."""
+    batch, row = get(door, id), door.store.batch(door.tenant, id)
+    if row is not None and door.store.move_batch(replace(row, state="cancelled", ended_at=door.now())):
+        return get(door, id)
+    return batch
 
 
 class Batches:
-    """Of all tenants of a server."""
+    """Does those of all tenants, in the process that drives the store."""
 
-    def __init__(self, now: Callable[[], int]) -> None:
-        self.now = now
-        self._of: dict[str, dict[str, Batch]] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+    def __init__(self, door: Runs, audit: AuditLog) -> None:
+        self.door, self.audit = door, audit
+        self._doing: dict[tuple[str, str], _Doing] = {}
+        self._watching: asyncio.Task[None] | None = None
 
-    def begin(self, door: Runs, command: BulkCommand, filters: Filters) -> Batch:
-        """Raises NotAllowed, BatchesTooMany."""
-        command.check()
-        mine = self._of.setdefault(door.tenant, {})
-        if sum(batch.state == "running" for batch in mine.values()) >= MOST_RUNNING:
-            raise BatchesTooMany(count=MOST_RUNNING, retry_s=5)
-        over = [id for id, batch in mine.items() if batch.state != "running"]
-        for id in over[: max(len(mine) - REMEMBERED, 0)]:
-            del mine[id]
-        batch = Batch(id=secrets.token_hex(8), verb=command.verb, by=command.user, started_at=self.now())
-        mine[batch.id] = batch
-        task = self._tasks[batch.id] = asyncio.ensure_future(self._go(door, command, filters, batch))
-        task.add_done_callback(lambda _: self._over(batch))
-        return batch
+    def open(self) -> None:
+        """Goes on with those that are under way, and with those that other processes leave in the store."""
+        self._watching = asyncio.ensure_future(self._watch())
 
-    def _over(self, batch: Batch) -> None:
-        self._tasks.pop(batch.id, None)
-        if batch.state == "running":  # it was cancelled before it had begun
-            batch.state, batch.ended_at = "cancelled", self.now()
+    async def _watch(self) -> None:
+        while True:
+            with contextlib.suppress(StoreError):  # the engine says so, and waits
+                self.look()
+            await asyncio.sleep(LOOK_S)
 
-    def each(self, tenant: str) -> list[Batch]:
-        """The newest first."""
-        return [*reversed(self._of.get(tenant, {}).values())]
+    def look(self) -> None:
+        """Begins with every batch that nobody here works on."""
+        for row in self.door.store.open_batches():
+            key = (row.tenant, row.id)
+            if key not in self._doing:
+                doing = self._doing[key] = _Doing(self.door.of(row.tenant), self.audit, row)
+                doing.task.add_done_callback(functools.partial(self._over, key))
 
-    def get(self, tenant: str, id: str) -> Batch:
+    def _over(self, key: tuple[str, str], _: asyncio.Task[None]) -> None:
+        del self._doing[key]
+
+    @property
+    def idle(self) -> bool:
+        return not self._doing
+
+    def get(self, door: Queries, id: str) -> Batch:
         """Raises BatchNotFound."""
-        batch = self._of.get(tenant, {}).get(id)
-        if batch is None:
-            raise BatchNotFound(batch=id)
-        return batch
+        doing = self._doing.get((door.tenant, id))
+        return doing.batch if doing is not None else get(door, id)
 
-    async def cancel(self, tenant: str, id: str) -> Batch:
-        """What is done stays done; when it returns, nothing more is begun."""
-        batch, task = self.get(tenant, id), self._tasks.get(id)
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await asyncio.sleep(0)
-        return batch
+    async def cancel(self, door: Queries, id: str) -> Batch:
+        """When it returns, nothing more is begun. Raises BatchNotFound."""
+        cancel(door, id)
+        doing = self._doing.get((door.tenant, id))
+        if doing is not None:
+            await doing.stopped()
+        return get(door, id)
 
     async def close(self) -> None:
-        tasks = [*self._tasks.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # until what is called at their ends has been
+        """They stay under way in the store, for whoever drives it next."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        await asyncio.gather(*(doing.stopped() for doing in [*self._doing.values()]))
 
-    async def _go(self, door: Runs, command: BulkCommand, filters: Filters, batch: Batch) -> None:
-        state: Literal["done", "cancelled", "failed"] = "failed"
+
+class _Doing:
+    """One of them, from where its row says on."""
+
+    def __init__(self, door: Runs, audit: AuditLog, row: BatchRow) -> None:
+        self.door, self.audit, self.row = door, audit, row
+        self.asked: Asked = _asked.decode(row.asked)
+        self.steps = read_steps(row.slice)
+        self.refusals: list[Refusal] = _refusals.decode(row.refusals)
+        self.stopping = False
+        self.task = asyncio.ensure_future(self._go())
+
+    @property
+    def batch(self) -> Batch:
+        return batch_of(replace(self.row, refusals=pack(self.refusals)))
+
+    async def stopped(self) -> None:
+        """The run that is under way is waited for, so that it is counted."""
+        self.stopping = True
+        await asyncio.wait([self.task], timeout=_END_S)
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+    async def _go(self) -> None:
         try:
-            cursor: str | None = ""
-            while cursor is not None:
-                rows, cursor = await find_rows(door, filters, cursor or None, _PAGE)
-                for row in rows:
-                    await self._one(door, command, row.id, batch)
-            state = "done"
-        except asyncio.CancelledError:
-            state = "cancelled"
-            raise
+            await self._do(again=True)
+            while self.row.place is not None and not self.stopping:
+                await self._next_slice(self.row.place)
+                await self._do()
+            if not self.stopping:
+                await self._end("done")
+        except StoreError:
+            return  # whoever looks for batches next takes it up where it is written down
         except PenstockError as error:
-            batch.code, batch.message = error.code, error.message
-        finally:
-            batch.state, batch.ended_at = state, self.now()
+            self.row = replace(self.row, code=error.code, message=error.message)
+            await self._end("failed")
 
-    async def _one(self, door: Runs, command: BulkCommand, run: str, batch: Batch) -> None:
-        refusal = await command_run(door, command, run, dry_run=False)
-        batch.looked_at += 1
+    async def _next_slice(self, place: str) -> None:
+        """Written down with what was done before, after the audit has it."""
+        self.steps, more = await next_steps(self.door, self.asked, place)
+        if self.steps:
+            await self._recorded("batch.slice", {"verb": self.row.verb, "runs": [step.run for step in self.steps]})
+        self.row = replace(self.row, place=more)
+        self._move()
+        await asyncio.sleep(0)
+
+    async def _do(self, *, again: bool = False) -> None:
+        """Each by itself: one that is refused keeps nobody else from it."""
+        command = self.asked.command
+        while self.steps and not self.stopping:
+            step = self.steps[0]
+            refusal = None
+            if not again or not done_before(self.door, command, step):
+                refusal = await command_run(self.door, command, step.run, id=f"batch:{self.row.id}")
+            self._count(refusal)
+            self.steps = self.steps[1:]
+        if self.stopping:
+            self._move()
+
+    def _count(self, refusal: Refusal | None) -> None:
+        row = self.row
         if refusal is None:
-            batch.done += 1
-        else:
-            batch.refused += 1
-            batch.refusals += [refusal] if len(batch.refusals) < _REFUSALS else []
-        if batch.looked_at % SLICE == 0:
-            await asyncio.sleep(0)
+            self.row = replace(row, looked=row.looked + 1, done=row.done + 1)
+            return
+        self.row = replace(row, looked=row.looked + 1, refused=row.refused + 1)
+        if len(self.refusals) < _REFUSALS:
+            self.refusals.append(refusal)
+
+    def _move(self) -> None:
+        row = self.row = replace(self.row, slice=pack(self.steps), refusals=pack(self.refusals))
+        if not self.door.store.move_batch(row):  # somebody has cancelled it
+            self.stopping = True
+            self.door.store.count_batch(row)
+
+    async def _end(self, state: State) -> None:
+        self.row = replace(self.row, state=state, ended_at=self.door.now())
+        self.steps = []
+        counts = {"looked": self.row.looked, "done": self.row.done, "refused": self.row.refused}
+        await self._recorded("batch.end", {"state": state, **counts})
+        self._move()
+
+    async def _recorded(self, action: str, body: dict[str, object]) -> None:
+        await self.audit.recorded(self.row.tenant, self.row.by, action, f"batches/{self.row.id}", body)

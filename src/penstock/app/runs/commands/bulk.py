@@ -12,9 +12,9 @@ from penstock.app.runs.commands.moves import PERMISSIONS, moves
 from penstock.app.runs.runs import Runs
 from penstock.app.runs.search import Filters, find_rows
 from penstock.dialects import dialect_of
-from penstock.errors import NotAllowed, PenstockError
+from penstock.errors import BadInput, NotAllowed, PenstockError, StoreError
 
-VERBS = ("cancel", "pause", "resume", "retry", "signal")
+VERBS = ("cancel", "pause", "resume", "retry", "signal", "compensate")
 #: so many at once
 MOST = 1000
 _SAMPLE = 20
@@ -51,7 +51,9 @@ class BulkCommand(msgspec.Struct, frozen=True, kw_only=True):
     permissions: frozenset[str] = frozenset()
 
     def check(self) -> None:
-        """Raises NotAllowed."""
+        """Raises NotAllowed, BadInput."""
+        if self.verb == "signal" and not self.name:
+            raise BadInput(what="the signal", why="it has no «name»")
         if PERMISSIONS[self.verb] not in self.permissions:
             raise NotAllowed(user=self.user, permission=PERMISSIONS[self.verb])
 
@@ -63,7 +65,10 @@ async def command_many(
     command.check()
     done, refused = list[str](), list[Refusal]()
     for number, run in enumerate(dict.fromkeys(runs), 1):
-        refusal = await command_run(door, command, run, dry_run=dry_run)
+        try:
+            refusal = await command_run(door, command, run, dry_run=dry_run)
+        except StoreError as error:
+            refusal = Refusal(run, error.code, error.message)
         if refusal is None:
             done.append(door.row(run).id)
         else:
@@ -74,8 +79,10 @@ async def command_many(
     return BulkOutcome(verb=verb, dry_run=dry_run, count=len(done), sample=done[:_SAMPLE], refused=refused, more=more)
 
 
-async def command_run(door: Runs, command: BulkCommand, run: str, *, dry_run: bool) -> Refusal | None:
-    """To one of many: why not, or None."""
+async def command_run(
+    door: Runs, command: BulkCommand, run: str, *, dry_run: bool = False, id: str = ""
+) -> Refusal | None:  # fmt: skip
+    """To one of many: why not, or None. A signal with the same `id` is taken once. Raises StoreError."""
     verb = command.verb
     try:
         row = door.row(run)
@@ -85,23 +92,27 @@ async def command_run(door: Runs, command: BulkCommand, run: str, *, dry_run: bo
             code = dialect_of(language).conflict.code
             return Refusal(row.id, code, f"It is {now.status}, so it cannot be asked to {verb}.")
         if not dry_run:
-            await _command_one(door, verb, row.id, command.mode, command.how, command.name, command.payload)
+            await _command_one(door, command, row.id, id)
+    except StoreError:
+        raise
     except PenstockError as error:
         return Refusal(run, error.code, error.message)
     return None
 
 
-async def _command_one(door: Runs, verb: str, run: str, mode: str, how: str, name: str, payload: Any) -> None:
-    if verb == "cancel":
-        await door.cancel(run, mode=mode)
-    elif verb == "retry":
-        await door.retry(run, how=how)
-    elif verb == "pause":
+async def _command_one(door: Runs, command: BulkCommand, run: str, id: str) -> None:
+    if command.verb == "cancel":
+        await door.cancel(run, mode=command.mode)
+    elif command.verb == "retry":
+        await door.retry(run, how=command.how)
+    elif command.verb == "pause":
         await door.pause(run)
-    elif verb == "resume":
+    elif command.verb == "resume":
         await door.resume(run)
+    elif command.verb == "compensate":
+        await door.compensate(run)
     else:
-        await door.signal(run, name, payload)
+        await door.signal(run, command.name, command.payload, id=id)
 
 
 async def matching_runs(door: Runs, filters: Filters) -> tuple[list[str], bool]:
