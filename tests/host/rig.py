@@ -166,7 +166,7 @@ END = Node(id="e", kind="end", join=MERGE)
 
 
 def task(id: str, executor: str = "x", *, args: Any = None, safe: Any = "at_least_once", **more: Any) -> Node:
-    gate = {k: more.pop(k) for k in ("breaker", "rate", "cache", "dedupe", "concurrency") if k in more}
+    gate = {k: more.pop(k) for k in ("breaker", "rate", "cache", "dedupe", "once", "concurrency") if k in more}
     return Node(id=id, kind="task", effect=Effect(executor=executor, args=args, safe=safe, **gate), **more)
 
 

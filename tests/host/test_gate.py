@@ -262,11 +262,47 @@ def test_no_more_than_so_many_at_once(rig: Rig) -> None:
             ]
             runs = [host.start(net) for _ in range(40) for net in nets]
             await ended(host, *runs)
-            assert host.gate.running == {"a": 0, "b": 0}
+            assert host.gate.running == {}
         assert [r.run for r in x.seen if r.args == "a"] == runs[::2]
 
     go(scene())
     assert most == limits and len(x.seen) == 80
+
+
+def test_a_name_of_a_limit_is_its_tenants(rig: Rig) -> None:
+    """Tenant A holds every place of a name for as long as it likes; B has the same name in its own net, and goes."""
+    held = asyncio.Event()
+
+    async def work(request: Any) -> str:
+        if request.args == "holds":
+            await held.wait()
+        return str(request.args)
+
+    async def scene() -> None:
+        x = Fn(work)
+        async with rig.driving(x) as host:
+            few = Concurrency(name="press", limit=2)
+            holds, goes = (host.release(chain(task("t", args=a, concurrency=few), name=a)) for a in ("holds", "goes"))
+            mine = [host.start(holds, tenant="a") for _ in range(5)]
+            await eventually(lambda: len(x.seen) == 2)
+            others = [host.start(goes, tenant="b") for _ in range(5)]
+            await ended(host, *others)
+            assert [request.args for request in x.seen] == ["holds"] * 2 + ["goes"] * 5
+            held.set()
+            await ended(host, *mine)
+            assert host.gate.running == {}
+
+    go(scene())
+
+
+@pytest.mark.parametrize("name", ["workers:b", "dedupe:b/x", "b/press"])
+def test_no_name_of_a_limit_reaches_another_queue(gate: Gate, name: str) -> None:
+    """A limit may be called as queues of the gate are; whoever waits for it waits in one of its own."""
+    own = Concurrency(name=name, limit=1)
+    assert gate.admit(0, "k1", tenant="a", concurrency=own) == "go"
+    waits = gate.admit(0, "k2", tenant="a", concurrency=own)
+    assert isinstance(waits, Wait) and not waits.on.startswith(("workers:", "dedupe:")) and waits.on != name
+    assert gate.admit(0, "k3", tenant="b", concurrency=Concurrency(name="press", limit=1)) == "go"
 
 
 def test_a_place_that_a_refused_effect_gives_up_is_not_lost(rig: Rig) -> None:
@@ -616,7 +652,7 @@ def test_a_place_is_not_lost_to_one_who_waits_for_another(rig: Rig) -> None:
         async with rig.driving(x) as host:
             number = host.release(chain(task("a", **both)))
             await ended(host, *[host.start(number, n // 3) for n in range(12)])
-            assert host.gate.running == {"c": 0}
+            assert host.gate.running == {}
 
     go(scene())
     assert len(x.seen) == 4

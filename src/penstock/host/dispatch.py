@@ -14,7 +14,7 @@ from penstock.errors import ExprError, PenstockError, StoreError
 from penstock.executors.contract import Done, Executor, Failed, Outcome, Services, failed
 from penstock.host.blobs import Blobs
 from penstock.host.executor_queue import DROPPED, ONCE, EffectPlan, ExecutorQueue, InFlight, request_of
-from penstock.host.gate import Gate, Verdict, Wait, WaitingEffects
+from penstock.host.gate import Gate, Verdict, Wait, WaitingEffects, place_queue
 from penstock.host.loaded_run import Ask, LoadedRun
 from penstock.host.worker_limits import QUEUE
 from penstock.kernel.failure import OUTAGE
@@ -227,7 +227,7 @@ class Dispatch:
             if self.gate.workers.limited:
                 self._release_worker()
             if effect.concurrency is not None:
-                self._release(effect.concurrency.name)
+                self._release(place_queue(ask.loaded.tenant, effect.concurrency))
             for _, key in flight.dedupe:
                 self._release_all(f"dedupe:{key}")
             if flight.plan.falls_back and isinstance(outcome, Failed):

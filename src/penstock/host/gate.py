@@ -2,7 +2,8 @@
 
 The kernel only sees the gate's answer: an outcome (`failed CIRCUIT_OPEN`, `skipped duplicate`, `done` from the cache),
 or nothing while an effect waits for room. What must survive a crash is written with the next batch, in its transaction.
-Breakers and rates belong to a tenant; places belong to the host.
+Names are a tenant's own: of breakers, rates and places. What holds for everybody are `workers.*` and an executor's
+width.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class Wait(msgspec.Struct):
     place: bool = False
 
 
+#: with tenant and name behind it: the queue of a limit
+PLACES = "places:"
 Verdict = Literal["go"] | Outcome | Wait
 #: what a dedupe asks for, and the key it is about
 DedupeKey = tuple[Dedupe, str]
@@ -67,7 +70,7 @@ class Gate:
     def __init__(self, store: RunStore, workers: Workers | None = None) -> None:
         self.store = store
         self.workers = workers or Workers()
-        self.running: dict[str, int] = {}
+        self.running: dict[str, int] = {}  # tenant and name of a limit → effects on their way
         self.breakers: dict[str, BreakerState] = {}
         self.rates: dict[str, RateState] = {}
         self.trials: set[tuple[str, str]] = set()  # breaker, owner: calls that decide about a half-open breaker
@@ -104,8 +107,8 @@ class Gate:
                 return known
         if breaker is not None and not self._closed(breaker, _of(tenant, breaker.name), now):
             return failed("CIRCUIT_OPEN", "external", f"the breaker «{breaker.name}» is open")
-        if concurrency is not None and self.running.get(concurrency.name, 0) >= concurrency.limit:
-            return Wait(None, on=concurrency.name, place=True)
+        if concurrency is not None and self.running.get(_of(tenant, concurrency.name), 0) >= concurrency.limit:
+            return Wait(None, on=place_queue(tenant, concurrency), place=True)
         if self.workers.limited and self.workers.full(tenant):
             return Wait(None, on=QUEUE + tenant, place=True)
         if rate is not None:
@@ -122,7 +125,8 @@ class Gate:
         """The effect goes: what it holds until it has ended."""
         self.workers.take(tenant)
         if concurrency is not None:
-            self.running[concurrency.name] = self.running.get(concurrency.name, 0) + 1
+            at = _of(tenant, concurrency.name)
+            self.running[at] = self.running.get(at, 0) + 1
         if breaker is not None:
             name = _of(tenant, breaker.name)
             if self.breakers[name].status == "half_open":
@@ -199,7 +203,10 @@ class Gate:
         """`outcome` None: the run has dropped the effect, which says nothing about the one who was called."""
         self.workers.leave(tenant)
         if concurrency is not None:
-            self.running[concurrency.name] -= 1
+            at = _of(tenant, concurrency.name)
+            self.running[at] -= 1
+            if not self.running[at]:
+                del self.running[at]
         if breaker is not None:
             slow = outcome is not None and breaker.latency_ms is not None and took_ms > breaker.latency_ms
             self._count(breaker, _of(tenant, breaker.name), owner, False if slow else _says(outcome), now)
@@ -310,6 +317,11 @@ class Gate:
         self.dirty |= self.written
         self.memos[:0] = batch.memo
         self.fresh.update({key: (value, until) for key, value, until in self.memos})
+
+
+def place_queue(tenant: str, limit: Concurrency) -> str:
+    """In which effects wait for a place."""
+    return PLACES + _of(tenant, limit.name)
 
 
 def _of(tenant: str, name: str) -> str:

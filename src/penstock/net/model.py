@@ -102,7 +102,7 @@ class Dedupe(_Part):
 
 
 class Concurrency(_Part):
-    """At most `limit` effects of this name run at once in a host."""
+    """At most `limit` effects of this name run at once in a host, for each tenant: a name is its tenant's own."""
 
     name: str
     limit: int = 20

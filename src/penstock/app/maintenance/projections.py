@@ -50,7 +50,7 @@ class Projections:
             return self.store.projected(table, row.id)
         if table is not WAITING:
             return self.store.projected(table, row.no)
-        if self._waiting is None:  # it lies in the order of tenants and names: by run it would be looked through for each
+        if self._waiting is None:  # it lies by tenant and name: by run it would be looked through for each
             self._waiting = {}
             for waiting in self.store.projected(table):
                 self._waiting.setdefault(waiting[2], []).append(waiting)

@@ -13,7 +13,7 @@ from penstock.app.runs.long.slices import in_slices
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.run_view import RunFold, RunView, run_word
 from penstock.dialects.projection import rows_of
-from penstock.errors import Refused, RunAmbiguous, RunNotFound
+from penstock.errors import BadInput, Refused, RunAmbiguous, RunNotFound
 from penstock.host.blobs import Blobs
 from penstock.host.clock import SystemClock
 from penstock.host.nets import Nets
@@ -100,6 +100,7 @@ class Queries:
     """Reads the runs of one tenant from an open store; runs of other tenants are not found (C-78)."""
 
     def __init__(self, tenant: str, held: OpenStore) -> None:
+        check_tenant_name(tenant)
         self.tenant, self._held = tenant, held
 
     @property
@@ -281,6 +282,13 @@ class Queries:
             rows_of(row, journal, batch, self.net_of, blobs.of(row.tenant))
 
         return self.store.rebuild(project)
+
+
+def check_tenant_name(name: str) -> None:
+    """What is kept under TENANT/NAME must be one tenant's and one name. Raises BadInput."""
+    if not name or "/" in name or not name.isprintable():
+        why = "it is not empty, has no slash, and nothing that cannot be seen"
+        raise BadInput(what=f"the name of the tenant «{name}»", why=why, hint="Letters, digits, «-» and «_» will do.")
 
 
 class StoreReader(Queries):

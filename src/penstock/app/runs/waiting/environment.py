@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.waiting.breakers import breakers
-from penstock.host.gate import WaitingEffects
+from penstock.host.gate import PLACES, WaitingEffects
 from penstock.store.address import driver_of
 
 if TYPE_CHECKING:  # who only looks need not import an engine
@@ -52,7 +52,10 @@ def waiting_effects(waiting: WaitingEffects) -> dict[tuple[int, int], tuple[str,
     waits: dict[tuple[int, int], tuple[str, int | None]] = {}
     for name, queue in waiting.queues.items():
         for flight in queue:
+            limit = flight.plan.effect.concurrency
             what = "dedupe" if name.startswith("dedupe:") else name
+            if limit is not None and name.startswith(PLACES):
+                what = limit.name
             waits[flight.ask.loaded.no, flight.ask.firing.no] = (what, None)
     for until, _, flight in waiting.timed:
         rate = flight.plan.effect.rate
