@@ -291,7 +291,7 @@ NO_WAY_CLI = {
     "releases deprecate", "releases diff", "registry ls", "registry get", "registry proposals", "registry reject",
     "keys ls", "keys revoke", "audit verify", "audit ls", "audit head",
 }  # fmt: skip
-NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items"}
+NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch"}
 NO_WAY_PROCESS = {
     "ls", "show", "bpmn", "versions", "diff", "reject", "instance", "terminate", "compensate", "events",
     "reevaluation", "log",

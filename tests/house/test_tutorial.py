@@ -43,6 +43,7 @@ VARIES = (
     (re.compile(r"\bk1:[0-9a-f]{12}:"), "SEAL:"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "TRACE"),
+    (re.compile(r"\b[0-9a-f]{16}\b"), "BATCH"),
     (re.compile(r"\blocalhost:\d+"), "HERE"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "WHEN"),
     (re.compile(r"\b1\d{12}\b"), "AT"),

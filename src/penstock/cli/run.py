@@ -9,7 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.app.access.audit import AuditLog
 from penstock.app.penstock import Penstock
+from penstock.app.runs.commands.batches import Batches
 from penstock.app.runs.run_view import RunView
 from penstock.cli.documents import compile_named
 from penstock.cli.drive import RunRequest, Started, continue_run, drive, driving, start, until_done
@@ -125,7 +127,7 @@ def work(
 ) -> int:
     """Drive every run in the store that can go on, after a crash too, until you stop it with Ctrl-C.
 
-    Meanwhile it takes what other commands leave for it: new runs, answers, signals."""
+    Meanwhile it takes what other commands leave for it: new runs, answers, signals, batches."""
     if run is not None:
         started = Started()
         return finish(continue_run(store, run, started, quiet=json), started, store, json)
@@ -159,18 +161,21 @@ class _Worker:
                 say(("working ", "bright_black"), str(self.store), (f"  {going} runs can go on", "bright_black"))
             door.host.turns.on_end.append(lambda live: self._print_end(door, live))
             door.host.on_trouble.append(self._print_trouble)
+            batches = Batches(door, AuditLog(door.store))
+            batches.open()
             try:
-                await self._until_idle(door)
+                await self._until_idle(door, batches)
             finally:
+                await batches.close()
                 open_rows = door.store.runs(status=range(COMPLETED), limit=1000)  # it works for every tenant
                 self.left = [{"run_id": row.id, "status": STATUS[row.status]} for row in open_rows]
 
-    async def _until_idle(self, door: Penstock) -> None:
+    async def _until_idle(self, door: Penstock, batches: Batches) -> None:
         quiet_since = time.monotonic()
         while True:
             await asyncio.sleep(0.05)
             door.raise_if_stopped()
-            if not self.until_idle or not idle(door.host):
+            if not self.until_idle or not idle(door.host) or not batches.idle:
                 quiet_since = time.monotonic()
             elif time.monotonic() - quiet_since >= _QUIET_S:
                 return
