@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.executors.contract import Done
+from penstock.executors.contract import Done, News
 from penstock.executors.publish import PublishExecutor
 from tests.executors.desk import Desk
 
@@ -21,11 +21,7 @@ def test_what_has_no_name_is_not_sent(tmp_path: Any, name: Any) -> None:
 
 
 def test_what_is_sent_says_so(tmp_path: Any) -> None:
-    """P-X.25: the outcome names it, and carries it to whoever waits in the same run."""
-    told: list[tuple[Any, ...]] = []
-    desk = Desk(tmp_path)
-    desk.tenant.tell = lambda *news: told.append(news)  # type: ignore[method-assign]
-    done = desk.run(PUBLISH, {"kind": "signal", "name": "paid", "payload": {"n": 1}}, key="t/r/n/0/1")
+    """P-X.25: the outcome names it, and carries it to whoever waits for it."""
+    done = Desk(tmp_path).run(PUBLISH, {"kind": "signal", "name": "paid", "payload": {"n": 1}}, key="t/r/n/0/1")
     assert isinstance(done, Done) and done.body == {"sent": "paid"}
-    ((name, payload, id),) = told
-    assert (name, payload) == ("paid", {"n": 1}) and id.endswith("t/r/n/0/1")
+    assert done.told == News("publish:t/r/n/0/1", "paid", {"n": 1})

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from penstock.store.sqlite import Sqlite
 
-WRITES = ("commit", "put_event", "events_delivered", "schedule_fired", "move_releases", "put_release", "add_net")
+WRITES = ("commit", "put_events", "events_delivered", "schedule_fired", "move_releases", "put_release", "add_net")
 
 
 class Killed(BaseException):

@@ -119,3 +119,25 @@ def test_an_exception_of_what_it_waits_for_reaches_the_executor(rig: Rig, waits_
         run = store.runs()[0].id
     bodies = [f["body"] for f in rig.facts(run, "settled") if f["node"] in (1, 2, 3)]
     assert bodies == ["it is not there"] * 3
+
+
+def test_an_executor_that_never_waits_needs_one_task_however_many_slices_it_takes(rig: Rig) -> None:
+    """A task that has let others have the loop looks at the queue again: what comes meanwhile wakes no second one."""
+
+    async def scene() -> tuple[int, int]:
+        async with rig.driving(Fn(lambda request: request.node)) as host:
+            over = host.dispatch.slice_is_over
+            slices = 0
+
+            def always_over() -> bool:
+                nonlocal slices
+                slices += 1
+                over()
+                return True
+
+            host.dispatch.slice_is_over = always_over  # type: ignore[method-assign]
+            net = host.release(wide(20))
+            await ended(host, *[host.start(net) for _ in range(20)])
+            return len(host.dispatch.queues["x"].tasks), slices
+
+    assert go(scene()) == (1, 400)

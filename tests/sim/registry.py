@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple
@@ -80,6 +80,9 @@ class SimRegistry:
         no = self._take("event")
         self.disk.tables["event"][no] = (no, event.tenant, event.id, event.source, event.body, event.at, None)
         return no
+
+    def put_events(self, events: Sequence[EventRow]) -> list[int | None]:
+        return [self.put_event(event) for event in events]
 
     def has_events(self) -> bool:
         return bool(self.disk.tables["event"])

@@ -53,7 +53,7 @@ def _attack(site: TwoTenants, items: int) -> AttackResult:
             )
         answers.append(f"{done.status_code} {done.json().get('code', '')}".strip())
 
-    quiet = site.quiet_work(plain)
+    quiet = site.quiet_times(plain)
 
     def attack() -> None:
         start(items)  # the body is too large

@@ -37,7 +37,7 @@ def run(seconds: float = SECONDS) -> AttackResult:
         site.start()
         try:
             plain = site.define(QUIET, PLAIN)
-            quiet = site.quiet_work(plain)
+            quiet = site.quiet_times(plain)
             site.define(LOUD, AGAIN)
 
             def attack() -> None:

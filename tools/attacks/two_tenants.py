@@ -131,6 +131,11 @@ class TwoTenants:
 
     # -- timing --------------------------------------------------------------------------------------------------------
 
+    def quiet_times(self, definition: str) -> Times:
+        """The quiet tenant's times while nobody misbehaves, when everything has run once."""
+        self.quiet_work(definition, 10)
+        return self.quiet_work(definition)
+
     def quiet_work(self, definition: str, count: int = STARTS) -> Times:
         """The quiet tenant starts its process so often; each is timed until the answer is there."""
         times = Times()

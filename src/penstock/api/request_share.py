@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -11,6 +12,8 @@ from penstock.host.fair_queue import FairQueue
 
 #: requests that are let in between two turns of the engine
 AT_ONCE = 4
+#: seconds after the last answer in which another request is likely: its first rounds of the loop come before it is seen
+LIKELY_S = 1.0
 
 
 class CountedRequests:
@@ -38,6 +41,7 @@ class RequestShare:
         self.waiting: FairQueue[asyncio.Future[None]] = FairQueue(share)
         self.active = 0  # requests that are not answered yet
         self.admitted = 0  # since the loop has looked at others
+        self._likely_until = 0.0
         self._ticks = False
 
     def begin(self) -> None:
@@ -45,9 +49,11 @@ class RequestShare:
 
     def end(self) -> None:
         self.active -= 1
+        self._likely_until = time.monotonic() + LIKELY_S
 
-    def is_active(self) -> bool:
-        return self.active > 0
+    def is_likely(self) -> bool:
+        """Is a request under way, or likely to come soon?"""
+        return self.active > 0 or time.monotonic() < self._likely_until
 
     async def admit(self, tenant: str) -> None:
         """Until it is the tenant's turn; at once where nobody waits."""

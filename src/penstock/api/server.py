@@ -58,7 +58,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
             server.webhook_rates = WebhookRates()
             server.long_reads = LongReads(options_of(door), loop_facts=loop_facts_of(door.settings))
             server.request_share = RequestShare(Limits(door.settings).share)
-            door.host.others_work = server.request_share.is_active
+            door.host.others_work = server.request_share.is_likely
             rate = None if server.options.dev else rate_of(door.settings)
             server.auth_throttle = AuthThrottle(door, server.audit, rate, door.now)
             server.telemetry = Telemetry(door, server.hub)

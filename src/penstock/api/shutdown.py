@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import signal
 from contextlib import AbstractAsyncContextManager
@@ -60,6 +61,8 @@ class HttpServer(uvicorn.Server):
         for listener in sockets or ():
             listener.listen(BACKLOG)  # how many wait is another thing than how many are taken at once
         asyncio.get_running_loop().set_exception_handler(self._unexpected)
+        gc.collect()
+        gc.freeze()  # what is there by now stays: to look through it again each time would hold the loop
 
     def _unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """No handle is left for a new connection: it waits, and the log has one line of it."""

@@ -134,10 +134,6 @@ class Tenant(Protocol):
         """The most similar things of a collection: stored judgments, documents."""
         ...
 
-    def tell(self, source: str, payload: Any, id: str) -> None:
-        """News for whoever waits for it; the same id again changes nothing."""
-        ...
-
     async def take(self, source: str, most: int, wait_ms: int) -> StreamBatch | None:
         """Events of a source that nobody has read, oldest first; None where there are none. Whoever takes them hands
         them on with its outcome, or gives them back."""

@@ -18,7 +18,8 @@ def origin_of(event: str) -> str:
 
 
 class PublishExecutor:
-    """args: kind (message or signal), name, payload. It is told once: its id is the key of the effect."""
+    """args: kind (message or signal), name, payload. The host keeps what is told before it takes the answer, and once:
+    its id is the key of the effect."""
 
     name = "publish"
 
@@ -29,6 +30,4 @@ class PublishExecutor:
             return failed("INPUT_INVALID", "validation", "What is sent has no name.")
         if services.tenant is None:
             return failed("TENANT_MISSING", "permanent", "Nobody is here who could hear it.")
-        news = News(f"{PREFIX}{request.key}", name, args.get("payload"))
-        services.tenant(request.tenant).tell(news.name, news.payload, news.id)
-        return Done({"sent": name}, told=news)
+        return Done({"sent": name}, told=News(f"{PREFIX}{request.key}", name, args.get("payload")))

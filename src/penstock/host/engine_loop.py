@@ -91,7 +91,11 @@ class EngineLoop(EngineParts):
         now = self._look_at_the_clock()
         if self.runtimes.wrote:
             self.runtimes.kick()
+        if self.outcomes.news:
+            self.outcomes.keep_news()
         intake = self.intake
+        intake.short_slices = turns.short_slices = self.others_work()
+        self.dispatch.begin_slice()
         if intake.told:
             intake.poll()
         busy = intake.deliver() if intake.early or intake.todo or intake.done or intake.held else False

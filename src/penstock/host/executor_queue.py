@@ -29,9 +29,8 @@ from penstock.net.model import Effect
 
 ONCE = "at_most_once"
 DROPPED = failed("DROPPED", "system", "nobody waits for it")
-#: effects after which, and nanoseconds after which, a task lets others have the loop
+#: effects after which a task lets others have the loop
 IN_A_ROW = 128
-HOLDS_NS = 3_000_000
 _MUTABLE = (dict, list, tuple)  # what an executor could change
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
@@ -82,6 +81,10 @@ class QueueOwner(Protocol):
     closing: bool
     share: Callable[[str], float]
 
+    def slice_is_over(self) -> bool: ...
+
+    async def next_slice(self) -> None: ...
+
     def watch(self, flight: InFlight, timeout_ms: int) -> None: ...
 
     def ended(self, flight: InFlight, outcome: Outcome) -> None: ...
@@ -109,7 +112,7 @@ class ExecutorQueue:
 
     def put(self, flight: InFlight) -> None:
         self.queue.put(flight.ask.loaded.tenant, flight)
-        if self.waits or not self.coming:
+        if self.waits or len(self.idle) == len(self.tasks) and not self.coming:
             self._wake()
 
     def _wake(self) -> None:
@@ -135,14 +138,14 @@ class ExecutorQueue:
         me = asyncio.current_task()
         assert me is not None
         self.coming -= 1
-        in_a_row, until = 0, time.perf_counter_ns() + HOLDS_NS
+        in_a_row = 0
         while not owner.closing:
             while (flight := queue.pop_of(self._may) if queue else None) is None:
                 future = loop.create_future()
                 self.idle.append(future)
                 await future
                 self.coming -= 1
-                in_a_row, until = 0, time.perf_counter_ns() + HOLDS_NS
+                in_a_row = 0
             if flight.ask.loaded.run is None:
                 flight.dropped = True  # its turn was lost with the commit; whoever folds the run again asks again
             tenant = flight.ask.loaded.tenant
@@ -155,9 +158,12 @@ class ExecutorQueue:
             flight.task = None
             owner.ended(flight, outcome)
             in_a_row += 1
-            if in_a_row >= IN_A_ROW or time.perf_counter_ns() >= until:  # others have to do with the loop, too
+            if owner.slice_is_over():
+                await owner.next_slice()
+                in_a_row = 0
+            elif in_a_row >= IN_A_ROW:  # others have to do with the loop, too
                 await asyncio.sleep(0)
-                in_a_row, until = 0, time.perf_counter_ns() + HOLDS_NS
+                in_a_row = 0
 
     def _may(self, tenant: str) -> bool:
         """Is there a task for another effect of the tenant, with some left for others?"""

@@ -40,8 +40,11 @@ from penstock.store.run_store import RunStore
 KEEP_HOURS = 24.0
 #: The source of what the intake itself has to say, such as a severity that is on no scale.
 WARNING = "penstock.warning"
-AT_ONCE = 200  # runs that are looked at in one iteration, and events that are taken up of one tenant
-HOLDS_NS = 4_000_000  # nanoseconds after which it is left at that
+AT_ONCE = 200  # runs that are looked at in one iteration, and events that are taken up of one tenant,
+SHORT_AT_ONCE = 20  # and while somebody waits for an answer on the loop
+HOLDS_NS = 4_000_000  # nanoseconds after which it is left at that,
+SHORT_NS = 1_000_000  # and then
+CLOSED_AT_ONCE = 100  # events that have reached everybody, before it is written while there is more to do
 FULL_MS = 1000  # how soon a start is tried again for which there was no room
 _STARTS, _MESSAGE = 0, -1  # in place of a run: what the event begins, and who takes it
 _HOUR_MS = 3_600_000
@@ -93,7 +96,7 @@ class Intake:
         self.done: list[Delivery] = []
         self.told = False  # a run has told something that is to be taken up before the next turn
         self.asked: dict[int, list[Callable[[PenstockError | None], None]]] = {}  # of events that are not taken up yet
-        self.holds_ns = HOLDS_NS
+        self.holds_ns, self.short_slices = HOLDS_NS, False
         self._held_count = 0
         self.came = store.has_events()  # while nothing has ever come, no wait can have been missed by anything
         turns.on_waits.append(self._on_waits)
@@ -109,9 +112,13 @@ class Intake:
         # of a tenant that has much to do it is done first
         busy = {tenant: _LATER for tenant, queue in self.todo.queues.items() if len(queue) > AT_ONCE}
         after = {**self.taken_to, **busy} if busy else self.taken_to
-        rows = [row for row in self.store.open_events(after, AT_ONCE) if row.no not in self.going]
+        most, until = (SHORT_AT_ONCE if self.short_slices else AT_ONCE), self._until()
+        rows = [row for row in self.store.open_events(after, most) if row.no not in self.going]
         self.came = self.came or bool(rows)
         for row in rows:
+            if time.perf_counter_ns() >= until:
+                self.told = True  # the others are taken up before the next turn
+                break
             delivery = self.going[row.no] = Delivery(row, self._waiting(row))
             delivery.told += self.asked.pop(row.no, ())
             self.taken_to[row.tenant] = row.no
@@ -154,14 +161,14 @@ class Intake:
         self._try_held()
         if not (self.early or self.todo or self.done):
             return False
-        until = time.perf_counter_ns() + self.holds_ns
+        until = self._until()
         for _ in range(min(AT_ONCE, len(self.early))):
             tenant, early = self.early.first()
             self._search(*early)  # it is gone from the list only when the store has answered
             self.early.done(tenant)
             if time.perf_counter_ns() >= until:
                 break
-        until = time.perf_counter_ns() + self.holds_ns
+        until = self._until()
         for _ in range(min(AT_ONCE, len(self.todo))):
             if time.perf_counter_ns() >= until:
                 break
@@ -173,9 +180,12 @@ class Intake:
             else:
                 self._settle(delivery)
             self.todo.done(tenant)
-        if self.done:
+        if self.done and self._closes():
             self._close()
         return True
+
+    def _until(self) -> int:
+        return time.perf_counter_ns() + (min(self.holds_ns, SHORT_NS) if self.short_slices else self.holds_ns)
 
     def next_due(self) -> int | None:
         return self.held[0][0] if self.held else None
@@ -201,6 +211,10 @@ class Intake:
         for reply in told:  # it is kept; whoever has sent it need not wait for room
             reply(None)
         return True
+
+    def _closes(self) -> bool:
+        """A crash before it is written delivers it again, which changes nothing: it need not be written each time."""
+        return len(self.done) >= CLOSED_AT_ONCE or not self.todo or any(delivery.told for delivery in self.done)
 
     def _close(self) -> None:
         """Everybody has it: it is open no longer."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
+from penstock.errors import StoreError
 from penstock.executors.contract import Done, Failed, News, Outcome
 from penstock.host.blobs import Blobs
 from penstock.host.clock import Clock
@@ -14,7 +17,10 @@ from penstock.host.stream_cursor import Arrivals, StreamBatch
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel.state import BACKOFF, EFFECT
+from penstock.store.events import EventRow, EventStore
 from penstock.store.run_store import Batch
+
+_pack = msgspec.msgpack.Encoder().encode
 
 
 def _nobody_listens() -> None:
@@ -24,10 +30,11 @@ def _nobody_listens() -> None:
 class Outcomes:
     """Takes answers; writes what belongs to them, and to the gate, into the batch of the turn that has them."""
 
-    def __init__(self, turns: Turns, blobs: Blobs, gate: Gate, clock: Clock) -> None:
-        self.turns, self.blobs, self.gate, self.clock = turns, blobs, gate, clock
+    def __init__(self, store: EventStore, turns: Turns, blobs: Blobs, gate: Gate, clock: Clock) -> None:
+        self.store, self.turns, self.blobs, self.gate, self.clock = store, turns, blobs, gate, clock
         self.arrivals = Arrivals()
         self.on_told: Callable[[], None] = _nobody_listens  # called when an effect has told everybody something
+        self.news: list[EventRow] = []  # told by effects, and not kept yet
         self.in_doubt: list[tuple[str, str]] = []  # state, key of intents that a crash has left open
         self._answered: list[tuple[Ask, str]] = []  # at-most-once effects whose intent goes with their answer
         self._settling: list[tuple[Ask, str]] = []  # those of them whose intent goes with this batch
@@ -61,12 +68,25 @@ class Outcomes:
             payload = self.blobs.shelve(loaded.tenant, news.payload)
             given = C.signal(news.id, news.name, payload, broadcast=True, keep=False)
             self.turns.command(self.turns.runs.setdefault(loaded.no, loaded), given)
+        self.news.append(EventRow(loaded.tenant, news.id, news.name, _pack(news.payload), self.clock.now()))
         self.on_told()
+
+    def keep_news(self) -> None:
+        """What effects have told since the last time is in the store before the turns that have their answers: after a
+        crash in between they are asked, and tell it, again under the same id."""
+        news, self.news = self.news, []
+        try:
+            self.store.put_events(news)
+        except StoreError:
+            self.news = news + self.news
+            raise
 
     # -- the commit ----------------------------------------------------------------------------------------------------
 
     def before_commit(self, batch: Batch) -> None:
         """Add what is committed beside the facts: the gate's state, blobs, intents, the cursors of streams."""
+        if self.news:
+            self.keep_news()
         if self.gate.dirty or self.gate.memos:
             self.gate.write(batch, self.clock.now())
         if self.blobs.pending:

@@ -20,7 +20,7 @@ from penstock.host.artifact_versions import usable, version_key
 from penstock.host.secrets import Lends, SecretPlaces
 from penstock.host.stream_cursor import Source, StreamBatch
 from penstock.store.artifacts import ArtifactRow, ArtifactStore
-from penstock.store.events import EventRow, EventStore
+from penstock.store.events import EventStore
 from penstock.store.judgments import JudgmentRow, JudgmentStore
 from penstock.store.messages import MessageRow, MessageStore
 from penstock.store.run_store import RunStore
@@ -91,9 +91,6 @@ class StoredTenant:
 
     def keep(self, key: str, channel: str, target: str, message: Any, run: str) -> None:
         self.store.put_message(MessageRow(key, self.id, run, channel, target, _pack(message), self.now()))
-
-    def tell(self, source: str, payload: Any, id: str) -> None:
-        self.store.put_event(EventRow(self.id, id, source, _pack(payload), self.now()))
 
     def turn(self, name: str, key: str, names: Sequence[str]) -> str:
         """The next of several, one after another; for the same key the same one again."""

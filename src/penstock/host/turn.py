@@ -40,6 +40,8 @@ BATCH = 512
 BATCH_FACTS = 2000
 #: nanoseconds after which a batch is left at that: facts are not equally dear in every language
 HOLDS_NS = 8_000_000
+#: the same while somebody waits for an answer on the loop: who has the least to do is served soonest
+SHORT_NS = 2_000_000
 #: runs that are read from the store at once
 LOADED_AT_ONCE = 128
 
@@ -66,6 +68,7 @@ class Turns(TurnRollback):
         self.wakes: list[tuple[int | None, int, str]] = []  # when the runs of this batch wake next, if they have timers
         self.stopped: list[tuple[LoadedRun, list[int]]] = []  # effects that this batch has dropped
         self.batch_facts, self.holds_ns = BATCH_FACTS, HOLDS_NS
+        self.short_slices = False
         self._facts = 0  # made by this batch
         # permanent counters: nanoseconds and numbers
         self.step_ns = self.commit_ns = self.out_ns = self.turns = self.batches = self.asks = 0
@@ -163,7 +166,8 @@ class Turns(TurnRollback):
     ) -> list[LoadedRun]:
         """Step the runs until the batch is full; who had no turn is put back. Returns those who had one."""
         self._facts = 0
-        folded, until = self.folded, time.perf_counter_ns() + self.holds_ns
+        holds_ns = min(self.holds_ns, SHORT_NS) if self.short_slices else self.holds_ns
+        folded, until = self.folded, time.perf_counter_ns() + holds_ns
         for first in range(0, len(taken), LOADED_AT_ONCE):
             some = taken[first : first + LOADED_AT_ONCE] if len(taken) > LOADED_AT_ONCE else taken
             cold = [loaded.no for loaded in some if loaded.run is None and loaded.no not in self.parked]

@@ -79,7 +79,7 @@ class EngineParts:
         self.start_limits = StartLimits(self.limits, store, self.clock.now, lambda tenant: self.turns.unborn[tenant])
         self.gate = Gate(store, Workers(settings))
         self.blobs = Blobs(store, sizes_of(settings).inline_bytes)
-        self.outcomes = Outcomes(self.turns, self.blobs, self.gate, self.clock)
+        self.outcomes = Outcomes(store, self.turns, self.blobs, self.gate, self.clock)
         secret_places = places_of(settings, installation.secret_grants(settings))
         self.tenants = Tenants(store, secret_places, self.clock.now)
         services = TenantServices(

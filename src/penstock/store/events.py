@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -23,6 +23,10 @@ class EventRow(msgspec.Struct, frozen=True):
 class EventStore(Protocol):
     def put_event(self, event: EventRow) -> int | None:
         """The event's number; None when an event with this id is known already."""
+        ...
+
+    def put_events(self, events: Sequence[EventRow]) -> list[int | None]:
+        """The same for several, in one transaction."""
         ...
 
     def events(
@@ -61,16 +65,21 @@ _EVENT = "tenant,id,source,body,at,no,answer"
 
 class SqlEvents(Sql):
     def put_event(self, event: EventRow) -> int | None:
-        """The event's number; None when an event with this id is known already."""
+        return self.put_events((event,))[0]
+
+    def put_events(self, events: Sequence[EventRow]) -> list[int | None]:
+        numbers: list[int | None] = []
         with self.transaction():
             self._lock_events()
-            put = self._execute(
-                "INSERT INTO event(no,tenant,id,source,body,at)"
-                " VALUES((SELECT coalesce(max(no),0)+1 FROM event),?,?,?,?,?)"
-                " ON CONFLICT (tenant,id) DO NOTHING RETURNING no",
-                (event.tenant, event.id, event.source, event.body, event.at),
-            ).fetchall()
-        return int(put[0][0]) if put else None
+            for event in events:
+                put = self._execute(
+                    "INSERT INTO event(no,tenant,id,source,body,at)"
+                    " VALUES((SELECT coalesce(max(no),0)+1 FROM event),?,?,?,?,?)"
+                    " ON CONFLICT (tenant,id) DO NOTHING RETURNING no",
+                    (event.tenant, event.id, event.source, event.body, event.at),
+                ).fetchall()
+                numbers.append(int(put[0][0]) if put else None)
+        return numbers
 
     def events(
         self, tenant: str, source: str | None = None, *, since: int = 0, after: int = 0, limit: int = 1000
