@@ -53,6 +53,8 @@ _OPERATOR_HINTS = (
     ("", "??", "write fn.coalesce(value, otherwise)"),
     ("", "?:", "write fn.coalesce(value, otherwise)"),
 )
+#: A leading = is FEEL's in process files; there is one where it could not be translated.
+_FEEL_HINT = "this is FEEL that has no translation, such as a filter or a computed index"
 #: Constants of other languages; each may also be somebody's name, so that only one that is unknown is explained.
 _FOREIGN_CONSTANTS = {
     "none": "null", "nil": "null", "null": "null", "undefined": "null", "true": "true", "false": "false",
@@ -104,7 +106,7 @@ def _unreadable(source: str, place: int) -> ExprSyntaxError:
     if mark.isalpha():
         return broken(source, place, f"{shown} cannot stand in a name (write other letters as x['…'])")
     hint = next((text for before, after, text in _OPERATOR_HINTS if _stands(source, place, before, after)), None)
-    hint = hint or _HINTS.get(mark)
+    hint = _FEEL_HINT if mark == "=" and place == 0 else hint or _HINTS.get(mark)
     return broken(source, place, f"{shown} has no meaning here" + (f" ({hint})" if hint else ""))
 
 
