@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import re
@@ -11,7 +10,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,62 +19,15 @@ import pytest
 
 from penstock.api import long_reads
 from penstock.api.long_reads import Answer, LongReads, Question, Told
-from penstock.api.options import Options
 from penstock.api.route_table import ROUTES
-from penstock.api.server import create
 from penstock.app.access.roles import Person
-from penstock.app.penstock import Penstock
 from penstock.app.runs.long.length import is_long
 from penstock.app.runs.long.reader_door import ReaderOptions
 from penstock.app.runs.long.slices import SLICE
 from penstock.app.runs.timeline.events import EventPage
 from penstock.errors import ReaderFailed, ReadsTooMany
 from penstock.kernel.fact_lines import FactReader
-from tests.api.places import looping
-
-ROUNDS = 200
-
-
-class Site:
-    """A server in this process, so that what it folds can be counted."""
-
-    def __init__(self, app: Any, door: Penstock, client: httpx2.AsyncClient, run: str) -> None:
-        self.app, self.door, self.client, self.run = app, door, client, run
-
-    @property
-    def reads(self) -> LongReads:
-        reads: LongReads = self.app.state.server.long_reads
-        return reads
-
-    async def get(self, path: str, **more: Any) -> httpx2.Response:
-        return await self.client.get(f"/api/v1{path}", **more)
-
-
-@contextlib.asynccontextmanager
-async def site(folder: Path) -> AsyncIterator[Site]:
-    door = Penstock(folder / "s" / "penstock.db", profile="dev", shared="others", settings={"reads.loop_facts": 100})
-    app = create(door, Options(dev=True))
-    async with app.router.lifespan_context(app):
-        transport = httpx2.ASGITransport(app)
-        async with httpx2.AsyncClient(
-            transport=transport, base_url="http://localhost", headers={"X-Penstock": "1"}, timeout=120
-        ) as client:
-            session = await client.post("/api/v1/dev/session", json={"user": "admin@example.com"})
-            assert session.status_code == 204, session.text
-            made = await client.post("/api/v1/diagrams", json={"document": looping(ROUNDS)})
-            assert made.status_code == 201, made.text
-            run = (await client.post("/api/v1/diagrams/long/runs", json={})).json()["run_id"]
-            await door.wait(run, until_waiting=True)
-            assert door.store.facts_of(door.row(run).no) > 1000
-            yield Site(app, door, client, run)
-
-
-def _on_site(body: Callable[[Site], Awaitable[None]], folder: Path) -> None:
-    async def main() -> None:
-        async with site(folder) as place:
-            await body(place)
-
-    asyncio.run(main())
+from tests.api.in_process import Site, on_site
 
 
 class Folded:
@@ -154,7 +105,7 @@ def test_every_read_of_a_long_run_folds_nothing_here_and_answers_the_same(
             plain = [{name: one.headers.get(name) for name in kept if name != "etag"} for one in (there, here)]
             assert plain[0] == plain[1], asked
 
-    _on_site(body, tmp_path)
+    on_site(body, tmp_path)
 
 
 def _without_times(answer: httpx2.Response) -> Any:
@@ -196,7 +147,7 @@ def test_what_changes_a_long_run_folds_it_in_slices(tmp_path: Path, monkeypatch:
         assert folded.total > 1000 and max(folded.by_pass.values()) <= 50 + largest, "a person's answer needs it all"
         counting.cancel()
 
-    _on_site(body, tmp_path)
+    on_site(body, tmp_path)
     assert SLICE <= 500
 
 
@@ -215,7 +166,7 @@ def test_lists_and_home_fold_no_more_than_a_read_may(tmp_path: Path, monkeypatch
         (line,) = (item for item in (await place.get("/runs")).json()["items"] if item["id"] == place.run)
         assert line["state"] == "WAITING" and line["why"]["node"] == "Ask"
 
-    _on_site(body, tmp_path)
+    on_site(body, tmp_path)
 
 
 def test_pages_of_a_long_run_make_the_whole(tmp_path: Path) -> None:
@@ -238,7 +189,7 @@ def test_pages_of_a_long_run_make_the_whole(tmp_path: Path) -> None:
                 cursor = page.headers.get("Penstock-Next") or page.json().get("next")
             assert parts[: len(whole)] == whole, path
 
-    _on_site(body, tmp_path)
+    on_site(body, tmp_path)
 
 
 def test_events_of_a_long_run_come_from_there_and_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,7 +220,7 @@ def test_events_of_a_long_run_come_from_there_and_go_on(tmp_path: Path, monkeypa
         await place.door.respond(place.run, "Ask", "yes")
         assert (await asyncio.wait_for(coming, 60)).seq == whole[-1] + 1
 
-    _on_site(body, tmp_path)
+    on_site(body, tmp_path)
 
 
 def test_a_reader_that_is_killed_is_started_again(tmp_path: Path) -> None:
@@ -285,7 +236,7 @@ def test_a_reader_that_is_killed_is_started_again(tmp_path: Path) -> None:
         assert new.json()["paused"] is True, "who has changed it sees the change"
         assert (await place.get(f"/runs/{place.run}")).json()["paused"] is True, "and so does who asks again"
 
-    _on_site(body, tmp_path)
+    on_site(body, tmp_path)
 
 
 LAST = """

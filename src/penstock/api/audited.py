@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Annotated
+import hashlib
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import Depends, Request
-from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from starlette.responses import Response
 
+from penstock.api.forwarding import LOOP_BYTES
+from penstock.api.problems import MEDIA
 from penstock.api.server_state import Caller, caller_of, server_of
-from penstock.api.strict_routes import SAFE, Handler, StrictRoute, read_json
+from penstock.api.strict_routes import SAFE, Handler, StrictRoute, is_json, parse_strict, read_json
 from penstock.app.access.idempotency import StoredResponse, Ticket, fingerprint
 from penstock.app.penstock import Penstock
 from penstock.errors import PenstockError
@@ -20,6 +21,8 @@ from penstock.errors import PenstockError
 _KEPT = ("content-type", "location", "etag")
 #: routes that only read, although their request has a body
 READ_ONLY = frozenset({"check", "validate", "validate_diagram", "looking"})
+#: bytes of a member of a large body that the audit shows
+_SHOWN = 1024
 
 #: routes whose response holds a token that is shown once
 SHOWN_ONCE = frozenset({"create_key", "create_tenant"})
@@ -36,9 +39,11 @@ class AuditedRoute(StrictRoute):
 
         async def handle(request: Request) -> Response:
             caller = await caller_of(request)
+            if server_of(request).is_reader:
+                return await plain(request)
             key = request.headers.get("idempotency-key")
             # who may not is refused, whoever asked before
-            if key is None or not self._permissions <= caller.permissions:
+            if key is None or not self.permissions <= caller.permissions:
                 return await self._audited(plain, request, caller)
             body = await request.body()
             target = "?".join(filter(None, (_path(request), request.url.query)))
@@ -50,10 +55,6 @@ class AuditedRoute(StrictRoute):
             return await self._idempotent(plain, request, caller, earlier)
 
         return handle
-
-    @functools.cached_property
-    def _permissions(self) -> frozenset[str]:
-        return frozenset(_required(self.dependant))
 
     async def _idempotent(self, plain: Handler, request: Request, caller: Caller, ticket: Ticket) -> Response:
         request.state.run_key = ticket.run_key
@@ -84,7 +85,7 @@ class AuditedRoute(StrictRoute):
         """The entry is written before the change: a crash leaves no change without one. A refusal is a second entry."""
         audit, target = server_of(request).audit, _target(request)
         action = f"{request.method} {self.path_format.removeprefix('/api/v1').removeprefix('/api')}"
-        await audit.recorded(caller.tenant, caller.user, action, target, await read_json(request))
+        await audit.recorded(caller.tenant, caller.user, action, target, await self._sent(request))
         try:
             answer = await plain(request)
         except Exception as error:
@@ -92,20 +93,38 @@ class AuditedRoute(StrictRoute):
             await audit.recorded(caller.tenant, caller.user, action, target, {"refused": str(code)})
             raise
         if answer.status_code >= 400:
-            await audit.recorded(caller.tenant, caller.user, action, target, {"refused": answer.status_code})
+            await audit.recorded(caller.tenant, caller.user, action, target, {"refused": _code_of(answer)})
         return answer
+
+    async def _sent(self, request: Request) -> Any:
+        """What is told of a body. Of a large document it is its digest: it is not parsed here."""
+        body = await request.body()
+        if not self.takes_document or len(body) <= LOOP_BYTES or not is_json(request):
+            return await read_json(request)
+        try:
+            members = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return await read_json(request)  # which says why
+        return {name: _told(bytes(part)) for name, part in members.items()}
+
+
+def _told(part: bytes) -> Any:
+    if len(part) <= _SHOWN:
+        return parse_strict(part)
+    return {"bytes": len(part), "sha256": hashlib.sha256(part).hexdigest()}
+
+
+def _code_of(answer: Response) -> str | int:
+    """The code of a problem that was answered and not raised."""
+    if answer.headers.get("content-type") != MEDIA:
+        return answer.status_code
+    return str(msgspec.json.decode(answer.body).get("code") or answer.status_code)
 
 
 def _refused(error: BaseException) -> bool:
     """Whether it was refused before anything was done. After an error of the server it may have been done."""
     status = error.http if isinstance(error, PenstockError) else getattr(error, "status_code", None)
     return isinstance(error, RequestValidationError) or isinstance(status, int) and 400 <= status < 500
-
-
-def _required(dependant: Dependant) -> list[str]:
-    inner = [name for part in dependant.dependencies for name in _required(part)]
-    permission = getattr(dependant.call, "permission", None)
-    return inner if permission is None else [*inner, str(permission)]
 
 
 async def _run_key(request: Request) -> str | None:

@@ -11,9 +11,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.api.host_names import is_ours
+from penstock.api.locale import set_languages
 from penstock.api.options import Options
 from penstock.api.problems import of_bug, problem
-from penstock.api.tongue import listen
 from penstock.app.metrics.logs import TRACE
 
 _TRACEPARENT = re.compile(r"^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$")
@@ -52,7 +52,7 @@ class EdgeMiddleware:
         trace = _trace_id(request)
         request.state.trace_id = trace
         TRACE.set(trace)  # what it starts belongs to it, too
-        listen(request.headers.get("accept-language"))
+        set_languages(request.headers.get("accept-language"))
         refusal = self._refusal(request)
         if refusal is not None:
             await refusal(scope, receive, _with_headers(send, trace, self.options))

@@ -2,6 +2,7 @@
 
 One process, started when it is first needed and ended when nobody has asked for a while. Tenants take turns in it, so
 many reads of one keep nobody else waiting longer than one read. Readers who ask the same while it waits share it.
+Large documents have a process of the same kind: a compilation takes seconds, and keeps no read waiting.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from penstock.errors import ReaderFailed, ReadsTooMany
 
 log = logging.getLogger("penstock.api")
 
-#: reads of one tenant that may wait
-MOST_WAITING = 64
+#: reads of one tenant that may wait, and documents: each is held in memory
+MOST_WAITING, MOST_DOCUMENTS = 64, 8
 #: so long a read may take, and so long the process stays without one
 ANSWER_S, IDLE_S = 120.0, 300.0
 RETRY_S = 2
@@ -33,13 +34,17 @@ _LENGTH = struct.Struct(">I")
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A request that only reads, and who has sent it; or, where `events` is set, the events of a run after a number."""
+    """A request that needs nothing of the engine, and who has sent it; or, where `events` is set, the events of a run
+    after a number."""
 
     path: str
     query: str
     caller: Person
     languages: str = ""
     events: tuple[str, int] | None = None
+    method: str = "GET"
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 class Told(msgspec.Struct):
@@ -94,7 +99,7 @@ class LongReads:
         tenant = told.question.caller.tenant
         queue = self._queues.setdefault(tenant, deque())
         same = next((read for read in queue if read.told.question == told.question), None)
-        if same is not None:
+        if same is not None and told.question.method == "GET":
             return same
         if len(queue) >= self.most_waiting:
             raise ReadsTooMany(count=len(queue), retry_s=RETRY_S)

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from penstock.api.bodies import StructBody
-from penstock.api.tongue import korean
+from penstock.api.locale import korean
 from penstock.errors import DocumentInvalid, Finding, ItemDecided, PenstockError, Place, StoreError
 from penstock.errors.korean import error_text, finding_text, problem_text
 

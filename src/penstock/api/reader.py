@@ -1,7 +1,7 @@
-"""The process that reads long runs: the routes of the server on a door that drives nothing, one request at a time.
+"""A process that reads long runs, or compiles large documents: the server's routes on a door that drives nothing.
 
-It ends with the process that has started it, whose pipe it reads. Its memory is bounded: beyond that a read is refused,
-and the process that follows begins with none.
+It answers one request at a time, and ends with the process that has started it, whose pipe it reads. Its memory is
+bounded: beyond that a request is refused, and the process that follows begins with none.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from fastapi import FastAPI
 from starlette.types import Message
 
 from penstock.api import problems
+from penstock.api.locale import set_languages
 from penstock.api.long_reads import Answer, Question, Told, read_frame, write_frame
 from penstock.api.options import Options
 from penstock.api.request_share import RequestShare
 from penstock.api.route_table import ROUTES
 from penstock.api.server_state import ServerState
-from penstock.api.tongue import listen
 from penstock.app.penstock import Penstock
 from penstock.app.runs.long.reader_door import ReaderOptions, open_reader
 from penstock.app.runs.timeline.events import EventPages
@@ -36,15 +36,16 @@ KEPT_MEMORY = 768 * 1024**2
 _DROPPED = ("content-length", "etag")
 _OUT_OF_MEMORY = {
     "type": "about:blank", "title": "Not available", "status": 503, "code": "PS-503-READER",
-    "detail": "The long run could not be read: it takes more memory than a read may use.",
-    "hint": "Ask for an earlier fact or a smaller page.",
+    "detail": "It could not be done: it takes more memory than one request may use.",
+    "hint": "Ask for an earlier fact or a smaller page, or divide the document.",
 }  # fmt: skip
 
 
 def reading_app(door: Penstock) -> FastAPI:
-    """The routes alone: whoever sends here is known already, and the edge is that of the server."""
+    """The routes alone: whoever sends here is known already, and the edge and the audit are those of the server."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.server = server = ServerState(door, Options())
+    server.is_reader = True
     server.request_share = RequestShare(lambda tenant: 1.0)  # the server has let it in
     problems.install(app)
     for router in ROUTES:
@@ -75,17 +76,18 @@ class Reader:
         self.events.forget()
 
     async def _requested(self, question: Question, trace: str) -> Answer:
-        listen(question.languages)
+        set_languages(question.languages)
+        headers = (("host", "reader"), ("accept-language", question.languages), *question.headers)
         scope = {
-            "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": question.path,
+            "type": "http", "http_version": "1.1", "method": question.method, "scheme": "http", "path": question.path,
             "raw_path": question.path.encode(), "root_path": "", "query_string": question.query.encode(),
-            "headers": [(b"host", b"reader"), (b"accept-language", question.languages.encode("latin-1", "replace"))],
+            "headers": [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers],
             "app": self.app, "state": {"caller": question.caller, "trace_id": trace},
         }  # fmt: skip
         answer, body = Answer(500, [], b""), bytearray()
 
         async def receive() -> Message:
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": question.body, "more_body": False}
 
         async def send(message: Message) -> None:
             if message["type"] == "http.response.start":

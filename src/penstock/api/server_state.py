@@ -44,7 +44,9 @@ class ServerState:
         self.telemetry: Telemetry
         self.home = HomeReads()
         self.batches: Batches
+        self.is_reader = False  # its requests come from another server, which has audited them
         self.long_reads: LongReads | None = None  # None in the process that reads them
+        self.large_documents: LongReads | None = None  # the same
         self.request_share: RequestShare
         self.draining = False
 

@@ -238,6 +238,11 @@ def load_handlers() -> dict[str, type]:
     return dict(HANDLERS)
 
 
+def registered_here() -> set[str]:
+    """Node types of this process alone: another one would not know them."""
+    return set(HANDLERS) - {point.name for point in offered()}
+
+
 @cache
 def offered() -> tuple[EntryPoint, ...]:
     """What installed packages offer, looked for once: it reads the metadata of all of them, and every check asks."""

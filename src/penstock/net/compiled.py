@@ -336,8 +336,22 @@ def _some_of(whole: Resolve, names: tuple[str, ...]) -> Resolve:
     return some
 
 
+def _is_literal(tree: Any) -> bool:
+    if type(tree) is dict:
+        named = "$expr" in tree or "$template" in tree  # perhaps: whoever asks looks closer
+        return not named and all(_is_literal(part) for part in tree.values())
+    return type(tree) not in (list, tuple) or all(_is_literal(part) for part in tree)
+
+
+_NOTHING = (True, _const(None))
+
+
 def value(tree: Any) -> tuple[bool, Resolve]:
     """Whether a value tree is literal, and a function that yields its value for a view."""
+    if tree is None:
+        return _NOTHING
+    if _is_literal(tree):
+        return True, _const(tree)
     if type(tree) is dict:
         if "$expr" in tree and tree.keys() <= EXPRESSION:
             whole = _must(tree["$expr"])

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from penstock.api import paging
 from penstock.api.audited import AuditedRoute, RunKey, run_started_by
 from penstock.api.decision import shapes as shape
-from penstock.api.elsewhere import Long
+from penstock.api.forwarding import Long
 from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id
 from penstock.api.run_history import Number, checkpoint_body, checkpoints_body, history_body, trace_reply

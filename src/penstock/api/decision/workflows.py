@@ -12,6 +12,7 @@ from penstock.api import paging
 from penstock.api.audited import AuditedRoute
 from penstock.api.decision import shapes as shape
 from penstock.api.document_checks import check_document
+from penstock.api.forwarding import forwarded_when_large
 from penstock.api.problems import finding_body
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
@@ -67,6 +68,7 @@ def _workflow(rows: list[ReleaseRow]) -> dict[str, Any]:
     "", response_model=shape.WorkflowSubmitted, status_code=201, summary="Submit a version for approval",
     responses={200: {"model": shape.WorkflowSubmitted, "description": "The same version has been submitted before"}},
 )  # fmt: skip
+@forwarded_when_large
 async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = door.releases.submit(asked.dsl, by=who, change_summary=asked.change_summary)
     row = done.release
@@ -76,6 +78,7 @@ async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("defi
 
 
 @router.post("/validate", response_model=shape.ValidateOut, summary="What is wrong with a workflow")
+@forwarded_when_large
 async def validate(asked: shape.ValidateAsked, door: Door, _: Caller = may("definition.read")) -> Response:
     language, findings = await check_document(canonical(asked.dsl), held_by_users(door))
     if language is not None:

@@ -12,7 +12,7 @@ from penstock.api import paging
 from penstock.api.audited import AuditedRoute, RunKey, run_started_by
 from penstock.api.diagram import shapes as shape
 from penstock.api.document_checks import check_document
-from penstock.api.elsewhere import Long
+from penstock.api.forwarding import Long, forwarded_when_large
 from penstock.api.problems import finding_body, problem
 from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id
@@ -31,6 +31,7 @@ def _source(document: dict[str, Any] | str) -> dict[str, Any] | bytes:
 
 
 @router.post("/diagrams", response_model=shape.DiagramOut, status_code=201, summary="Check a diagram and keep it")
+@forwarded_when_large
 async def keep_diagram(
     asked: shape.DiagramAsked, door: Door, request: Request, who: Caller = may("definition.write")
 ) -> Response:
@@ -50,6 +51,7 @@ async def keep_diagram(
 
 
 @router.post("/diagrams:validate", response_model=shape.DiagramChecked, summary="What is wrong with a diagram")
+@forwarded_when_large
 async def validate_diagram(asked: shape.DiagramAsked, _: Caller = may("definition.read")) -> Response:
     findings = (await check_document(asked.document))[1]
     problems = [finding_body(finding) for finding in findings]

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from penstock.api import paging
+from penstock.api.forwarding import forwarded_when_large
 from penstock.api.problems import finding_body
 from penstock.api.process import definition_shapes as shape
 from penstock.api.process.error_words import InProcessWords, same_tenant
@@ -70,6 +71,7 @@ def _given(asked: shape.DefinitionAsked) -> dict[str, Any] | str:
     "/definitions", response_model=shape.DefinitionSaved, status_code=201, responses=_AGAIN,
     summary="Save a process: a new one, or the next version",
 )  # fmt: skip
+@forwarded_when_large
 async def define(asked: shape.DefinitionAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     """`pending`: it waits for an approval in any case; where four eyes are asked for it always does."""
     done = await Processes(door).define(_given(asked), by=who.user, unsound=asked.unsound, pending=asked.pending)
@@ -80,6 +82,7 @@ async def define(asked: shape.DefinitionAsked, door: Door, who: Caller = may("de
     "/definitions:import-bpmn", response_model=shape.DefinitionSaved, status_code=201, responses=_AGAIN,
     summary="Save a process from BPMN XML",
 )  # fmt: skip
+@forwarded_when_large
 async def import_bpmn(asked: shape.BpmnAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = await Processes(door).define(asked.bpmn_xml, by=who.user, unsound=asked.unsound, pending=asked.pending)
     return _saved(done)
@@ -158,6 +161,7 @@ async def definition(id: Id, door: Door, version: paging.Nth = None, _: Caller =
 @router.put(
     "/definitions/{id}", response_model=shape.DefinitionSaved, summary="The next version, with what differs (P-X.8)"
 )  # fmt: skip
+@forwarded_when_large
 async def update(id: Id, asked: shape.DefinitionAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = await Processes(door).update(
         id, _given(asked), by=who.user, unsound=asked.unsound, pending=asked.pending

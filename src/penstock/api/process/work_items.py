@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from penstock.api import paging
 from penstock.api.audited import RunKey, run_started_by
-from penstock.api.elsewhere import Long
+from penstock.api.forwarding import Long
 from penstock.api.process import work_item_shapes as shape
 from penstock.api.process.error_words import IfMatch, InProcessWords, same_tenant, seen_version
 from penstock.api.replies import reply

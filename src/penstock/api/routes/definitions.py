@@ -12,6 +12,7 @@ from penstock.api import paging
 from penstock.api.audited import AuditedRoute
 from penstock.api.document_checks import check_document, inspect_document
 from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawing_reply
+from penstock.api.forwarding import forwarded_when_large
 from penstock.api.problems import finding_body
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
@@ -67,6 +68,7 @@ def _title(document: dict[str, Any]) -> str:
 
 
 @router.post("/check", response_model=shape.CheckOut, summary="What is wrong with a document, and where")
+@forwarded_when_large
 async def check(asked: shape.CheckAsked, door: Door, _: Caller = may("definition.read")) -> Response:
     language, findings = await check_document(asked.document, held_by_users(door))
     ok = language is not None and not any(finding.severity == "error" for finding in findings)
@@ -77,6 +79,7 @@ async def check(asked: shape.CheckAsked, door: Door, _: Caller = may("definition
 @router.post(
     "/inspect", response_model=shape.InspectedOut, summary="A document as an editor shows it, with its drawing"
 )
+@forwarded_when_large
 async def inspect(asked: shape.CheckAsked, door: Door, _: Caller = may("definition.read")) -> Response:
     inspection = await inspect_document(asked.document, held_by_users(door))
     ok = inspection.language is not None and not any(finding.severity == "error" for finding in inspection.findings)
@@ -92,6 +95,7 @@ async def inspect(asked: shape.CheckAsked, door: Door, _: Caller = may("definiti
     "", response_model=shape.SubmittedOut, status_code=201, summary="Submit a version for approval",
     responses={200: {"model": shape.SubmittedOut, "description": "The same version has been submitted before"}},
 )  # fmt: skip
+@forwarded_when_large
 async def submit(asked: shape.SubmitAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = door.releases.submit(_bytes(asked.document), by=who, change_summary=asked.change_summary)
     row = done.release

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from penstock.api import paging
 from penstock.api.audited import AuditedRoute, RunKey, run_started_by
 from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawing_reply
-from penstock.api.elsewhere import Long
+from penstock.api.forwarding import Long
 from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id, run_body
 from penstock.api.run_history import Number, checkpoint_body, checkpoints_body, history_body, trace_reply

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.api.bodies import ResponseBody
-from penstock.api.tongue import WordedFailure
+from penstock.api.locale import WordedFailure
 from penstock.app.runs.commands.preview import Preview, PreviewedEffect
 from penstock.app.runs.timeline.log import LogLine
 

@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import Field
 
 from penstock.api.bodies import RequestBody, ResponseBody
+from penstock.api.locale import WordedFailure, WordedResult
 from penstock.api.paging import LARGEST
 from penstock.api.time_fields import Moment
-from penstock.api.tongue import WordedFailure, WordedResult
 from penstock.app.drawing import net_graph, run_graph, run_overlay
 from penstock.app.runs import attempts, detail, summary
 from penstock.app.runs.commands import moves

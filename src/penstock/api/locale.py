@@ -1,4 +1,4 @@
-"""The tongue of whoever asks: what people read of errors, findings and failures is worded for them, in one place."""
+"""The language of whoever asks: what people read of errors, findings and failures is worded for them, in one place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.errors.korean import category_hint, failure_text, is_korean
 _KOREAN: ContextVar[bool] = ContextVar("korean", default=False)
 
 
-def listen(languages: str | None) -> None:
+def set_languages(languages: str | None) -> None:
     """What the header Accept-Language of this request says."""
     _KOREAN.set(is_korean(languages))
 
@@ -21,7 +21,7 @@ def korean() -> bool:
 
 
 class WordedFailure(BaseModel):
-    """A body with a `code` and a `message`, which is told in the reader's tongue."""
+    """A body with a `code` and a `message`, which is told in the reader's language."""
 
     def model_post_init(self, context: object, /) -> None:
         code, message = getattr(self, "code", None), getattr(self, "message", None)

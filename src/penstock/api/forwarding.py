@@ -1,9 +1,9 @@
-"""Whether a request is about a long run, and if so its answer, from the process that reads those."""
+"""Requests that another process answers: about a long run the one that reads those, with a large document another."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from fastapi import Depends, Request
@@ -16,14 +16,26 @@ from penstock.app.runs.long.length import is_long
 from penstock.app.runs.timeline.events import EventPage
 from penstock.app.runs.waiting.environment import held_effects
 from penstock.errors import RunAmbiguous, RunNotFound
+from penstock.executors.handler import registered_here
 
 #: who steers a run, or answers for it, is shown it
 _READ = "run.read"
 #: so many effects that wait at the gate are told
 _MOST_PARKED = 1_000
+#: a larger body with a document is forwarded: this much is some hundred nodes, and takes some 25 ms
+LOOP_BYTES = 16 * 1024
+#: what a route may ask of a request beside its body
+_HEADERS = ("content-type", "x-tenant-id")
+T = TypeVar("T", bound=Callable[..., Any])
 
 
-class Elsewhere:
+def forwarded_when_large(endpoint: T) -> T:
+    """Marks a route that checks or keeps the document in its body, and needs nothing of the engine for it."""
+    endpoint.forwarded_when_large = True  # type: ignore[attr-defined]
+    return endpoint
+
+
+class Forwarding:
     """For one request. Where this process is the one that reads, or no run is long, everything is answered here."""
 
     def __init__(self, server: ServerState, caller: Caller, request: Request) -> None:
@@ -42,16 +54,25 @@ class Elsewhere:
         return row.id if is_long(door.store, row, reads.loop_facts) else None
 
     async def same(self) -> Response:
-        """The answer to this very request. The API has two prefixes, and there it has one."""
-        url = self.request.url
-        return await self._get(url.path.removeprefix("/api/v1").removeprefix("/api"), url.query)
+        """The answer to this very request."""
+        return await self._get(_path(self.request), self.request.url.query)
 
     async def _get(self, path: str, query: str = "") -> Response:
         languages = self.request.headers.get("accept-language") or ""
-        answer = await self._ask(Question(f"/api/v1{path}", query, self.caller, languages))
-        headers = {name: value for name, value in answer.headers if name != "content-type"}
-        media = next((value for name, value in answer.headers if name == "content-type"), None)
-        return Response(answer.body, answer.status, headers=headers, media_type=media)
+        return _relayed(await self._ask(Question(f"/api/v1{path}", query, self.caller, languages)))
+
+    async def document(self, body: bytes) -> Response | None:
+        """The answer to this request with a document; None where it is small enough to be answered here."""
+        compiling = self.server.large_documents
+        if compiling is None or len(body) <= LOOP_BYTES or registered_here():
+            return None
+        request = self.request
+        headers = tuple((name, request.headers[name]) for name in _HEADERS if name in request.headers)
+        asked = Question(
+            f"/api/v1{_path(request)}", request.url.query, self.caller, request.headers.get("accept-language") or "",
+            method=request.method, body=body, headers=headers,
+        )  # fmt: skip
+        return _relayed(await compiling.ask(Told(asked, getattr(request.state, "trace_id", ""), [])))
 
     async def changed(self, run: str, path: str, *, status: int = 200) -> Response | None:
         """What whoever has changed a run is shown of it, at the path that ends with its id; None: it is short."""
@@ -59,7 +80,7 @@ class Elsewhere:
         if id is None:
             return None
         caller = replace(self.caller, permissions=self.caller.permissions | {_READ})
-        response = await Elsewhere(self.server, caller, self.request)._get(f"/{path}/{id}")
+        response = await Forwarding(self.server, caller, self.request)._get(f"/{path}/{id}")
         response.status_code = status if response.status_code == 200 else response.status_code
         return response
 
@@ -86,8 +107,19 @@ class Elsewhere:
         return [(run, firing, what, until) for (run, firing), (what, until) in [*waits.items()][:_MOST_PARKED]]
 
 
-async def elsewhere_of(request: Request) -> Elsewhere:
-    return Elsewhere(server_of(request), await caller_of(request), request)
+def _path(request: Request) -> str:
+    """Without its prefix: the API has two."""
+    return request.url.path.removeprefix("/api/v1").removeprefix("/api")
 
 
-Long = Annotated[Elsewhere, Depends(elsewhere_of)]
+def _relayed(answer: Answer) -> Response:
+    headers = {name: value for name, value in answer.headers if name != "content-type"}
+    media = next((value for name, value in answer.headers if name == "content-type"), None)
+    return Response(answer.body, answer.status, headers=headers, media_type=media)
+
+
+async def forwarding_of(request: Request) -> Forwarding:
+    return Forwarding(server_of(request), await caller_of(request), request)
+
+
+Long = Annotated[Forwarding, Depends(forwarding_of)]

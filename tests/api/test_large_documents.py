@@ -1,0 +1,210 @@
+"""Large documents are checked, compiled and kept beside the engine: the same answers, and no work for them here."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from penstock.api import strict_routes
+from penstock.api.forwarding import LOOP_BYTES
+from penstock.api.route_table import ROUTES
+from penstock.lang import compile as compiling
+from penstock.net.compiled import CNode
+from tests.api.in_process import Site, on_site
+
+NODES = 150
+
+
+def workflow(id: str = "wf_large", nodes: int = NODES, **more: Any) -> dict[str, Any]:
+    channel = {"type": "webhook", "config": {"url": "http://x.example/hook"}}
+    made = [{"id": f"n{n}", "type": "ACTION", "channel": channel, "message": f"hello {n}"} for n in range(nodes)]
+    edges = [{"from": f"n{n}", "to": f"n{n + 1}"} for n in range(nodes - 1)]
+    return {"id": id, "version": 1, "nodes": made, "edges": edges, **more}
+
+
+def diagram(name: str = "large", nodes: int = NODES) -> dict[str, Any]:
+    labels = ["Start", *(f"Work {n}" for n in range(nodes)), "End"]
+    work = {"type": "person_job", "person": "Writer", "default_prompt": "x" * 50, "max_iteration": 1}
+    return {
+        "version": "light", "name": name, "persons": {"Writer": {"service": "echo"}},
+        "nodes": [{"label": label, **(_ENDS.get(label) or work)} for label in labels],
+        "connections": [{"from": a, "to": b} for a, b in zip(labels, labels[1:], strict=False)],
+    }  # fmt: skip
+
+
+_ENDS = {"Start": {"type": "start"}, "End": {"type": "endpoint"}}
+
+
+def bpmn(id: str = "large_process", tasks: int = NODES) -> str:
+    ids = ["s", *(f"t{n}" for n in range(tasks)), "e"]
+    flows = "".join(
+        f'<sequenceFlow id="f{n}" sourceRef="{a}" targetRef="{b}"/>'
+        for n, (a, b) in enumerate(zip(ids, ids[1:], strict=False))
+    )
+    made = "".join(f'<userTask id="t{n}" name="Task number {n}"/>' for n in range(tasks))
+    return (
+        '<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="x">'
+        f'<process id="{id}" isExecutable="true"><startEvent id="s"/>{made}<endEvent id="e"/>{flows}</process>'
+        "</definitions>"
+    )
+
+
+class Work:
+    """What is parsed, lowered and wired in this process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.done: Counter[str] = Counter()
+        parse, lower, wire = strict_routes.parse_strict, compiling._Compilation.lower, CNode.__init__
+
+        def parsing(body: bytes) -> Any:
+            self.done["parsed"] += len(body)
+            return parse(body)
+
+        def lowering(*given: Any) -> Any:
+            self.done["lowered"] += 1
+            return lower(*given)
+
+        def wiring(*given: Any) -> None:
+            self.done["wired"] += 1
+            wire(*given)
+
+        monkeypatch.setattr(strict_routes, "parse_strict", parsing)
+        monkeypatch.setattr(compiling._Compilation, "lower", lowering)
+        monkeypatch.setattr(CNode, "__init__", wiring)
+
+
+def requests() -> list[tuple[str, str, dict[str, Any]]]:
+    """Every route that takes a document, with a sound one, a wrong one, and one that cannot be read."""
+    broken = {**workflow(), "edges": [{"from": "n1", "to": "nowhere"}]}
+    text = json.dumps(workflow(), indent=1)
+    torn = text[:-20]
+    definition = {"process_definition_id": "large_form", "process_definition_name": "x" * LOOP_BYTES}
+    return [
+        ("POST", "/definitions/check", {"document": workflow()}), ("POST", "/definitions/check", {"document": text}),
+        ("POST", "/definitions/check", {"document": broken}), ("POST", "/definitions/check", {"document": torn}),
+        ("POST", "/definitions/check", {"document": bpmn()}), ("POST", "/definitions/check", {"nonsense": text}),
+        ("POST", "/definitions/inspect", {"document": text}), ("POST", "/definitions/inspect", {"document": torn}),
+        ("POST", "/definitions", {"document": text}), ("POST", "/definitions", {"document": text}),
+        ("POST", "/definitions", {"document": torn}), ("POST", "/definitions", {"document": broken}),
+        ("POST", "/definitions", {"document": bpmn("handed_in")}), ("POST", "/definitions", {"document": diagram()}),
+        ("POST", "/workflows", {"dsl": workflow("wf_other")}), ("POST", "/workflows", {"dsl": broken}),
+        ("POST", "/workflows/validate", {"dsl": workflow()}), ("POST", "/workflows/validate", {"dsl": broken}),
+        ("POST", "/diagrams", {"document": diagram("kept")}), ("POST", "/diagrams", {"document": text}),
+        ("POST", "/diagrams:validate", {"document": diagram()}),
+        ("POST", "/processes/definitions:import-bpmn", {"bpmn_xml": bpmn()}),
+        ("POST", "/processes/definitions:import-bpmn", {"bpmn_xml": bpmn()[:-9]}),
+        ("POST", "/processes/definitions", {"document": bpmn("by_text")}),
+        ("POST", "/processes/definitions", definition),
+        ("PUT", "/processes/definitions/by_text", {"document": bpmn("by_text", NODES + 1)}),
+    ]  # fmt: skip
+
+
+def test_every_route_with_a_large_document_works_beside_the_engine_and_answers_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C-78: neither parsed nor compiled here, whatever is wrong with it; kept where it shall be; and the answer is the
+    one that this process would have given."""
+    sent = requests()
+    taking = {
+        (method, route.path) for router in ROUTES for route in router.routes for method in route.methods
+        if getattr(route, "takes_document", False)
+    }  # fmt: skip
+    tried = {(method, path.replace("by_text", "{id}")) for method, path, _ in sent}
+    assert tried == taking, "each is tried"
+    here: list[Any] = []
+
+    async def alone(place: Site) -> None:
+        server, documents = place.app.state.server, place.documents
+        server.large_documents = None
+        here.extend([await _answer(place, *request) for request in sent])
+        server.large_documents = documents
+
+    async def beside(place: Site) -> None:
+        work = Work(monkeypatch)
+        for number, (request, expected) in enumerate(zip(sent, here, strict=True), 1):
+            answer = await _answer(place, *request)
+            assert answer == expected, f"{request[:2]} {number}"
+            assert place.documents.asked == number and not work.done, f"{request[:2]} {number} {work.done}"
+        started = await place.client.post("/api/v1/diagrams/kept/runs", json={})
+        assert started.status_code == 201, started.text
+        run = started.json()["run_id"]
+        await place.door.wait(run)
+        assert place.door.status(run).status == "COMPLETED", "what was kept there is run here"
+
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    on_site(alone, tmp_path / "a", rounds=0)
+    on_site(beside, tmp_path / "b", rounds=0)
+
+
+async def _answer(place: Site, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any, str | None]:
+    answer = await place.client.request(method, f"/api/v1{path}", json=body)
+    return answer.status_code, _plain(answer), answer.headers.get("location")
+
+
+def _plain(answer: httpx2.Response) -> Any:
+    """Without what is another each time."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {
+                name: plain(part) for name, part in value.items() if not name.endswith("_at") and name != "trace_id"
+            }
+        return [plain(part) for part in value] if isinstance(value, list) else value
+
+    assert answer.status_code < 500, answer.text
+    return plain(answer.json())
+
+
+def test_small_documents_are_checked_here(tmp_path: Path) -> None:
+    """Nobody waits for a process to check a few nodes."""
+
+    async def body(place: Site) -> None:
+        small = workflow(nodes=20)
+        assert len(json.dumps({"document": small})) < LOOP_BYTES
+        answer = await place.client.post("/api/v1/definitions/check", json={"document": small})
+        assert answer.status_code == 200 and answer.json()["ok"], answer.text
+        assert place.documents.asked == 0 and place.documents._process is None
+
+    on_site(body, tmp_path, rounds=0)
+
+
+def test_a_large_document_is_audited_by_its_digest_and_kept_once_per_key(tmp_path: Path) -> None:
+    """The entry names who, what, and which document; a refusal has its code; the same key is answered again."""
+
+    async def body(place: Site) -> None:
+        document = workflow()
+        headers = {"Idempotency-Key": "k1"}
+        sent = {"document": document, "change_summary": "first"}
+        first = await place.client.post("/api/v1/definitions", json=sent, headers=headers)
+        again = await place.client.post("/api/v1/definitions", json=sent, headers=headers)
+        assert (first.status_code, again.status_code) == (201, 201) and again.headers["idempotency-replayed"] == "true"
+        assert first.json() == again.json() and place.documents.asked == 1
+        wrong = {"document": {**document, "version": 2, "edges": [{"from": "n1", "to": "nowhere"}]}}
+        refused = await place.client.post("/api/v1/definitions", json=wrong)
+        assert refused.status_code == 422, refused.text
+        entries = (await place.get("/audit?action=POST /definitions")).json()["items"]
+        code, wrong_sent, kept = (entry["body"] for entry in entries)
+        assert code == {"refused": refused.json()["code"]} and kept["change_summary"] == "first"
+        assert set(kept["document"]) == {"bytes", "sha256"} and kept["document"] != wrong_sent["document"]
+
+    on_site(body, tmp_path, rounds=0)
+
+
+def test_who_may_not_is_refused_before_anything_is_compiled(tmp_path: Path) -> None:
+    async def body(place: Site) -> None:
+        session = await place.client.post("/api/v1/dev/session", json={"user": "viewer@example.com"})
+        assert session.status_code == 204
+        refused = await place.client.post("/api/v1/definitions", json={"document": workflow()})
+        assert refused.status_code == 403 and place.documents.asked == 0, refused.text
+        torn = await place.client.post(
+            "/api/v1/definitions/check", content=b"x" * 100_000, headers={"Content-Type": "text/plain"}
+        )
+        assert torn.status_code == 415 and place.documents.asked == 0, torn.text
+
+    on_site(body, tmp_path, rounds=0)
