@@ -15,4 +15,4 @@ def test_an_approval_folds_its_run_once(tmp_path: Path) -> None:
     assert walk.body["state"] == "COMPLETED"
     assert walk.folds == 1, walk.text()
     assert walk.reads.total() <= 12, walk.text()
-    assert walk.hops <= 260, walk.text()  # with the share of its tenant, the caller's tongue and long reads
+    assert walk.hops <= 280, walk.text()  # with the share of its tenant, the caller's language, long reads and slices
