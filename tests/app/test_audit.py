@@ -141,3 +141,33 @@ def test_many_at_once_share_a_commit(audit: AuditLog, store: Sqlite) -> None:
 
 def broken(_: Any) -> Any:
     raise StoreFull
+
+
+def test_a_long_chain_is_verified_in_slices(audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks a server whether a chain holds keeps nobody waiting for more than a page, however many ask; and is
+    told what whoever reads it at once is told."""
+    monkeypatch.setattr("penstock.app.access.audit.PAGE", 2)
+    audit.store.c.execute("UPDATE audit SET actor='lee' WHERE tenant='t' AND no=3")  # type: ignore[attr-defined]
+    passes, read = 0, list[tuple[int, int]]()
+    plain = audit.store.audit_chain
+
+    def chain(tenant: str, after: int = 0, limit: int = 1000) -> Any:
+        rows = plain(tenant, after, limit)
+        if after:
+            read.append((passes, len(rows)))
+        return rows
+
+    monkeypatch.setattr(audit.store, "audit_chain", chain)
+
+    async def main() -> None:
+        nonlocal passes
+        asked = [asyncio.ensure_future(audit.verified("t")) for _ in range(3)]
+        while not all(task.done() for task in asked):
+            passes += 1
+            await asyncio.sleep(0)
+        assert [task.result() for task in asked] == [audit.verify("t")] * 3
+
+    asyncio.run(main())
+    here = read[:-3]  # the last three were read at once
+    assert sum(rows for _, rows in here) >= 3 * 3 and max(rows for _, rows in here) <= 2
+    assert len({at for at, _ in here}) == len(here), "one page in a pass of the loop, whoever asks"

@@ -15,6 +15,7 @@ from penstock.app.process.definitions import Processes
 from penstock.app.process.event_log import LoggedEvent, Wanted, traces, wanted, written
 from penstock.app.process.work_items import WorkItems
 from penstock.errors import BadInput, ProcessNotFound
+from penstock.kernel import fact as F
 from tests.conformance.process.make import process, service, task
 from tests.conformance.process.running import Instance, Office, awaited
 from tests.contract.store_suite import a_batch, a_run
@@ -64,6 +65,51 @@ async def test_work_of_nobody_is_of_the_system(tmp_path: Path) -> None:
         office.p.store.c.execute("UPDATE work SET assignee=NULL, mode=NULL WHERE run=?", (row,))  # type: ignore[attr-defined]
         ((_, (event,)),) = await log(office.p)
         assert (event.resource, event.agent_mode, event.lifecycle) == ("system", "MANUAL", "complete")
+
+
+@awaited
+async def test_a_long_log_lets_others_have_their_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-8.6, C-78: between two pieces no more is read than a page of items and a slice of a journal, also where nothing
+    of it is in the period; and the log is the one that is read at once."""
+    async with Office(tmp_path) as office:
+        for _ in range(3):
+            run = await begun(office)
+            await run.submit("A")
+            await run.submit("B")
+        asked = await wanted(office.p, "p", full=True)
+        whole = [piece for piece in written(office.p, asked, "json") if piece]
+        monkeypatch.setattr(event_log, "_PAGE", 2)
+        monkeypatch.setattr(event_log, "SLICE", 5)
+        done, plain, page = [0, 0], F.decode_facts, office.p.store.done_items
+
+        def decoded(body: bytes) -> Any:
+            facts = plain(body)
+            done[0] += len(facts)
+            return facts
+
+        def paged(*given: Any, **more: Any) -> Any:
+            rows = page(*given, **more)
+            done[1] += len(rows)
+            return rows
+
+        monkeypatch.setattr(event_log.F, "decode_facts", decoded)
+        monkeypatch.setattr(office.p.store, "done_items", paged)
+        turns = office.p.store.journal(office.p.row(run.id).no)
+        largest = max(turn.seq_to - turn.seq_from + 1 for turn in turns)
+        never = await wanted(office.p, "p", end=1, full=True)
+        for which, pieces in ((asked, whole), (never, None)):
+            parts, total = list[bytes](), 0
+            for piece in written(office.p, which, "json"):
+                assert done[0] <= 5 + largest and done[1] <= 2, done
+                total, done[0], done[1] = total + done[0], 0, 0
+                parts.append(piece)
+            assert total > 3 * 10 and len(parts) > 3 * 2
+            if pieces is not None:
+                assert _undated(b"".join(parts)) == _undated(b"".join(pieces))
+
+
+def _undated(log: bytes) -> Any:
+    return {**json.loads(log), "export_date": None}
 
 
 @awaited

@@ -7,9 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from penstock.app.metrics.alarms import Alarms
 from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.series import exposed
+from penstock.app.process import figures
 from penstock.app.process.definitions import Processes
 from penstock.app.process.event_log import exported, remember, wanted, written
 from penstock.app.process.models import extracted, import_discovered
@@ -128,6 +131,32 @@ async def test_more_than_one_in_twenty_cannot_be_undone(tmp_path: Path) -> None:
         await bad.p.compensate(bad.id)
         await bad.rest()
         assert watch.look("process_compensation_failure_rate") == (0.0, False), "it was undone in the end"
+
+
+@awaited
+async def test_a_reading_folds_no_more_than_a_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-8.3, C-78: what one reading has not looked at, the next ones do, also where one journal is longer than that."""
+    monkeypatch.setattr(figures, "SLICE", 10)
+    folded, plain = [0], figures.F.decode_facts
+
+    def decoded(body: bytes) -> Any:
+        facts = plain(body)
+        folded[0] += len(facts)
+        return facts
+
+    async with Office(tmp_path, agents={"C": Failing("x")}, tools={"undo_a": Failing("x")}) as office:
+        runs = [await office.start(UNDOING) for _ in range(3)]
+        store = office.p.store
+        turns = [turn for run in runs for turn in store.journal(office.p.row(run.id).no)]
+        largest = max(turn.seq_to - turn.seq_from + 1 for turn in turns)
+        assert turns[-1].seq_to > 10 + largest, "each is longer than a slice"
+        monkeypatch.setattr(figures.F, "decode_facts", decoded)
+        made, seen = figures.Figures(store, office.p.nets.of), list[tuple[int, int]]()
+        for _ in range(100):
+            folded[0] = 0
+            seen.append(made.read({office.p.tenant: None, "another": None}, 0).not_undone)
+            assert folded[0] <= 10 + largest
+        assert seen[0] == (0, 0) and seen == sorted(seen) and seen[-1] == (3, 3) and folded[0] == 0
 
 
 @awaited

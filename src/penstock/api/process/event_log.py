@@ -70,5 +70,6 @@ def _one_of(name: str, given: str, known: Mapping[T, str]) -> T:
 
 async def _pieces(door: Penstock, asked: Wanted, format: Format) -> AsyncIterator[bytes]:
     for piece in written(door, asked, format):
-        yield piece
+        if piece:
+            yield piece
         await asyncio.sleep(0)  # others come between

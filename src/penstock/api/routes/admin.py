@@ -140,7 +140,7 @@ async def verify(
     if (no is None) != (hash is None):
         raise BadInput(what="the head", why="«no» and «hash» are given together", hint="`GET /audit/head` has both.")
     noted = None if no is None or hash is None else ChainHead(door.tenant, no, hash)
-    breaks = server.audit.verify(door.tenant, noted)
+    breaks = await server.audit.verified(door.tenant, noted)
     body = {"ok": not breaks, "entries": door.store.audit_last(door.tenant), "breaks": breaks}
     return reply(shape.VerifiedOut, body)
 

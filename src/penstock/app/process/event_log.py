@@ -28,6 +28,7 @@ SOURCE = "axiom_bpm_engine"
 #: P-X.24: how an item is told that was undone since
 UNDONE = "ate_abort"
 _PAGE = 500
+SLICE = 500  # facts of a journal that are read before others have their turn
 _CHUNK = 64 * 1024  # bytes that are handed on at once
 _KEPT_MS = 86_400_000  # how large the largest export of a day was
 _LATE_S = 1.0  # a commit of another process that has begun is there by then
@@ -52,6 +53,10 @@ class LoggedEvent(NamedTuple):
     resource: str
     lifecycle: str
     agent_mode: str
+
+
+#: when an item was started and completed
+Moments = tuple[int | None, int | None]
 
 
 class Trace(NamedTuple):
@@ -94,8 +99,16 @@ def following(asked: Wanted) -> str:
 
 def traces(door: Runs, asked: Wanted) -> Iterator[Trace]:
     """One per instance, in the order in which they began; in each the events by their moments."""
+    return (trace for trace in _in_slices(door, asked) if trace is not None)
+
+
+def _in_slices(door: Runs, asked: Wanted) -> Iterator[Trace | None]:
+    """The same. None: much was read without one, and others may have their turn."""
     case: list[DoneRow] = []
     for row in _rows(door, asked):
+        if row is None:
+            yield None
+            continue
         if case and case[0].run != row.run:
             yield from _trace(door, asked, case)
             case = []
@@ -104,8 +117,8 @@ def traces(door: Runs, asked: Wanted) -> Iterator[Trace]:
         yield from _trace(door, asked, case)
 
 
-def _rows(door: Runs, asked: Wanted) -> Iterator[DoneRow]:
-    """P-7.5.2: only this tenant's."""
+def _rows(door: Runs, asked: Wanted) -> Iterator[DoneRow | None]:
+    """P-7.5.2: only this tenant's; after each page None."""
     nets = {row.net for row in Processes(door).versions(asked.id)}
     statuses = ("DONE", "COMPENSATED") if asked.undone else ("DONE",)
     after = (0, 0)
@@ -115,11 +128,14 @@ def _rows(door: Runs, asked: Wanted) -> Iterator[DoneRow]:
         if len(page) < _PAGE:
             return
         after = (page[-1].run, page[-1].firing)
+        yield None
 
 
-def _trace(door: Runs, asked: Wanted, rows: list[DoneRow]) -> Iterator[Trace]:
+def _trace(door: Runs, asked: Wanted, rows: list[DoneRow]) -> Iterator[Trace | None]:
     begin, end = asked.begin or 0, asked.end
-    known = _moments(door, rows[0].run) if asked.full or any(row.status != "DONE" for row in rows) else {}
+    known: dict[int, Moments] = {}
+    if asked.full or any(row.status != "DONE" for row in rows):
+        yield from _read_moments(door, rows[0].run, known)
     events: list[LoggedEvent] = []
     for row in rows:
         started, done = known.get(row.firing, (None, None))
@@ -137,10 +153,14 @@ def _trace(door: Runs, asked: Wanted, rows: list[DoneRow]) -> Iterator[Trace]:
         yield Trace(rows[0].run_id, events)
 
 
-def _moments(door: Runs, run: int) -> dict[int, tuple[int | None, int | None]]:
-    """When the items of a run were started and completed last, as its journal tells."""
-    moments: dict[int, tuple[int | None, int | None]] = {}
+def _read_moments(door: Runs, run: int, moments: dict[int, Moments]) -> Iterator[None]:
+    """When the items of a run were started and completed last, as its journal tells, by their firings."""
+    read = 0
     for turn in door.store.journal(run):
+        read += turn.seq_to - turn.seq_from + 1
+        if read > SLICE:
+            read = 0
+            yield None
         for f in F.decode_facts(turn.body):
             if f[0] != F.WORK_MOVED:
                 continue
@@ -152,18 +172,22 @@ def _moments(door: Runs, run: int) -> dict[int, tuple[int | None, int | None]]:
             elif f[2] == "TODO":
                 started = done = None
             moments[f[1]] = (started, done)
-    return moments
 
 
 # ---- how it is written -----------------------------------------------------------------------------------------------
 
 
 def written(door: Runs, asked: Wanted, format: Format) -> Iterator[bytes]:
-    """The whole log in pieces. How long it was is remembered (P-8.6)."""
-    name, at, count = f"BPM Export - {asked.id}", iso(door.now()), 0
+    """The whole log in pieces. An empty one says that others may have their turn. How long the log was is remembered
+    (P-8.6)."""
+    name, at, count, number = f"BPM Export - {asked.id}", iso(door.now()), 0, 0
     piece = bytearray(_opening(name, at, format))
-    for number, trace in enumerate(traces(door, asked)):
+    for trace in _in_slices(door, asked):
+        if trace is None:
+            yield b""
+            continue
         piece += _as_json(trace, number) if format == "json" else _as_xes(trace)
+        number += 1
         count += len(trace.events)
         if len(piece) >= _CHUNK:
             yield bytes(piece)

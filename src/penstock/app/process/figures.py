@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from penstock.store.releases import ReleaseRow
 from penstock.store.run_store import RunRow
 
 _LOOKED_AT = 200  # of the newest runs that were undone, and of those that have failed
+SLICE = 2_000  # facts that one reading folds; the others are counted by the next ones
 _ELEMENTS = ("activities", "gateways", "transitions", "roles", "data", "events")
 
 
@@ -84,13 +85,20 @@ class Figures:
         self.store, self.net_of = store, net_of
         self._models: dict[str, tuple[Any, Numbers]] = {}
         self._failed: dict[tuple[int, int], bool] = {}
+        self._folds: dict[str, dict[tuple[int, int], Iterator[tuple[int, bool]]]] = {}  # by tenant: not at their end
+        self._left = SLICE
 
     def read(self, versions: Mapping[str, Any], now: int) -> Numbers:
         """Of these tenants together."""
-        return together(self.of(tenant, now, seen) for tenant, seen in versions.items())
+        self._left = SLICE
+        return together(self._of(tenant, now, seen) for tenant, seen in versions.items())
 
     def of(self, tenant: str, now: int, versions: Any = None) -> Numbers:
         """`versions` changes whenever a version comes or moves; None: nobody knows."""
+        self._left = SLICE
+        return self._of(tenant, now, versions)
+
+    def _of(self, tenant: str, now: int, versions: Any) -> Numbers:
         known = self._models.get(tenant)
         if known is None or versions is None or known[0] != versions:
             known = self._models[tenant] = (versions, self._of_models(tenant))
@@ -126,20 +134,35 @@ class Figures:
         both = [self.store.ended_runs(tenant, status, 0, _LOOKED_AT) for status in (COMPENSATED, FAILED)]
         since = max((rows[-1].updated_at for rows in both if len(rows) == _LOOKED_AT), default=0)
         well, badly = ([row for row in rows if row.net in nets and row.updated_at >= since] for rows in both)
-        partial = sum(self._partly(row) for row in badly)
+        self._fold(tenant, [row for row in badly if _moment(row) not in self._failed])
+        partial = sum(self._failed.get(_moment(row), False) for row in badly)
         return partial, len(well) + partial
 
-    def _partly(self, row: RunRow) -> bool:
-        at = (row.no, row.updated_at)
-        failed = self._failed.get(at)
-        if failed is None:
-            made = Instance(self.net_of, Blobs(self.store).of(row.tenant))
-            for turn in self.store.journal(row.no):
-                made.turn(turn.at, turn.seq_from, F.decode_facts(turn.body))
-            if len(self._failed) > 100 * _LOOKED_AT:
-                self._failed.clear()
-            failed = self._failed[at] = made.compensation_status == "PARTIAL"
-        return failed
+    def _fold(self, tenant: str, rows: list[RunRow]) -> None:
+        """As many of their facts as the reading may still fold, the newest runs first."""
+        if len(self._failed) > 100 * _LOOKED_AT:
+            self._failed.clear()
+        begun = self._folds.get(tenant) or {}
+        folds = self._folds[tenant] = {_moment(row): begun.get(_moment(row)) or self._folding(row) for row in rows}
+        for at, fold in folds.items():
+            for facts, failed in fold if self._left > 0 else ():
+                self._left -= facts
+                if not facts:
+                    self._failed[at] = failed
+                elif self._left <= 0:
+                    return
+
+    def _folding(self, row: RunRow) -> Iterator[tuple[int, bool]]:
+        """How many facts were folded, turn by turn; in the end none, and whether something could not be undone."""
+        made = Instance(self.net_of, Blobs(self.store).of(row.tenant))
+        for turn in self.store.journal(row.no):
+            made.turn(turn.at, turn.seq_from, F.decode_facts(turn.body))
+            yield turn.seq_to - turn.seq_from + 1, False
+        yield 0, made.compensation_status == "PARTIAL"
+
+
+def _moment(row: RunRow) -> tuple[int, int]:
+    return row.no, row.updated_at
 
 
 def _kept(known: list[list[ReleaseRow]]) -> tuple[int, int]:
