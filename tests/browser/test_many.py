@@ -107,3 +107,62 @@ def test_who_may_not_steer_selects_nothing(server: Server, window: Open) -> None
     page.keyboard.press("j")
     page.keyboard.press("x")
     expect(page.get_by_role("region", name="고른 실행")).to_have_count(0)
+
+
+def test_a_batch_says_who_refused_and_can_be_looked_up(server: Server, window: Open) -> None:
+    """C-66: what was refused stays on the page with its reason until it is put out of sight; the last batches are kept,
+    in either tongue, also after the page was loaded again."""
+    held, done = waiting(server), finished(server)
+    page = window(ADMIN)
+    page.goto("/runs")
+    for run in (held, done):
+        row(page, run).get_by_role("checkbox").check()
+    page.get_by_role("region", name="고른 실행").get_by_role("button", name="취소", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill("1")
+    dialog.get_by_role("button", name="취소", exact=True).click()
+    strip = page.get_by_role("region", name="묶음 작업")
+    expect(strip).to_contain_text("1건 했어요 · 1건은 하지 못했어요 · 2건 가운데 2건 살펴봄")
+    strip.get_by_text("하지 못한 1건과 이유").click()
+    expect(strip.get_by_role("link", name=done)).to_be_visible()
+    expect(strip).to_contain_text("지금 완료 상태예요")
+    strip.get_by_role("button", name="가리기").click()
+    expect(strip).to_have_count(0)
+    page = window(VIEWER, tongue="en")
+    page.goto("/runs")
+    page.get_by_role("button", name="Batches").click()
+    past = page.get_by_role("dialog", name="Batches")
+    expect(past.get_by_role("article").first).to_contain_text(f"Cancel1 done · 1 refused · 2 of 2 looked atby {ADMIN}")
+    expect(past.get_by_role("button", name="Stop it")).to_have_count(0)
+
+
+def test_a_batch_under_way_shows_how_far_it_is_and_is_stopped(server: Server, window: Open) -> None:
+    """The server's own list, with its newest batch held at half the way until somebody stops it."""
+    held = waiting(server)
+    page = window(ADMIN)
+    begun = page.request.post("/api/v1/batches", data={"verb": "pause", "ids": [held]}, headers={"X-Penstock": "1"})
+    assert begun.status == 202, begun.text()
+    stops = list[str]()
+
+    def half(route: Any) -> None:
+        answer = route.fetch()
+        listed = answer.json()
+        if not stops:
+            listed["items"][0] |= {"state": "running", "looked": 60, "done": 60, "total": 120, "ended_at": None}
+        route.fulfill(response=answer, json=listed)
+
+    def stop(route: Any) -> None:
+        stops.append(route.request.url)
+        route.continue_()
+
+    page.route("**/api/v1/batches?limit=20", half)
+    page.route("**/api/v1/batches/*/cancel", stop)
+    page.goto("/runs")
+    strip = page.get_by_role("region", name="묶음 작업")
+    bar = strip.get_by_role("progressbar", name="얼마나 했는지: 일시 정지")
+    expect(bar).to_have_attribute("value", "60")
+    expect(bar).to_have_attribute("max", "120")
+    expect(strip).to_contain_text("하는 중")
+    strip.get_by_role("button", name="그만하기").click()
+    expect(strip).to_have_count(0)
+    assert [begun.json()["id"] in url for url in stops] == [True]

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from c2760b15d3b8dffca8ec4ad5b53f1a679b1b7fadc798a81a613b12424655e7b3.
+ * Made from 1d08b7f33942ac3a2f31d40bd56391f91d09b968b55420f41d7ff65948fd2e28.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1377,6 +1377,7 @@ export interface components {
             code: string;
             reason: string;
             run: string;
+            state: string | null;
         };
         RejectAsked: {
             feedback: string;

@@ -53,6 +53,7 @@ export type Run = Narrow<Schemas["RunOut"], {
 export type BatchAsked = Schemas["BatchAsked"];
 export type BatchFilter = Schemas["BatchFilter"];
 export type Batch = Schemas["BatchOut"];
+export type BatchProgress = Schemas["BatchState"];
 
 // -- the graph
 export type GraphNode = Narrow<Schemas["GraphNode"], { shape: Shape }>;

@@ -1,20 +1,19 @@
-/** Bulk moves: a bar while runs are selected, then a dry run, its count to be typed, and the request. */
+/** Bulk moves: a bar while runs are selected, then a dry run, its count to be typed, and the batch begins. */
 import { Ban, CirclePause, CirclePlay, RefreshCw, X, type LucideIcon } from "lucide-react";
 import { useEffect, useState, type FormEvent, type ReactNode } from "react";
-import { stale } from "../api/cache";
 import { newKey, post } from "../api/client";
 import { useLiveness } from "../api/live";
-import type { Batch, BatchAsked, BatchFilter, RunSummary } from "../api/types";
+import type { Batch, BatchAsked, BatchFilter, BatchProgress, RunSummary } from "../api/types";
 import { Button, Failed, Skeleton } from "../components";
 import { Dialog } from "../components/Dialog";
-import { toast } from "../components/toast";
 import { useWords } from "../words";
 import { errorText } from "../words/errorText";
+import { watchBatch } from "./Batches";
 
 const VERBS = ["pause", "resume", "retry", "cancel"] as const;
 type BatchVerb = (typeof VERBS)[number];
 const ICON: Record<BatchVerb, LucideIcon> = { pause: CirclePause, resume: CirclePlay, retry: RefreshCw, cancel: Ban };
-/** The most runs that the server takes at once. */
+/** The most runs that the server takes by their ids. */
 const AT_ONCE = 1000;
 const SAMPLE = 6;
 
@@ -71,16 +70,14 @@ function Confirm({ verb, target, rows, onClose, onDone }: ConfirmProps): ReactNo
   useEffect(() => {
     let shown = true;
     setFailed(null);
-    post<Batch>("/runs:batch", body(verb, target, true)).then((got) => shown && setDry(got), (problem: unknown) => shown && setFailed(problem));
+    post<Batch>("/runs:batch", body(verb, target)).then((got) => shown && setDry(got), (problem: unknown) => shown && setFailed(problem));
     return () => { shown = false; };
   }, [verb, target, again]);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
     try {
-      const done = await post<Batch>("/runs:batch", body(verb, target, false), key);
-      stale("/runs", "/home", "/inbox");
-      toast(done.refused.length ? b.doneBut(f.number(done.count), f.number(done.refused.length)) : b.done(f.number(done.count)), { bad: done.count === 0 });
+      watchBatch(await post<BatchProgress>("/batches", { verb, ...target }, key));
       onDone();
     } catch (problem) {
       setError(errorText(problem, t));
@@ -95,7 +92,7 @@ function Confirm({ verb, target, rows, onClose, onDone }: ConfirmProps): ReactNo
         {failed ? <Failed error={failed} retry={() => setAgain(again + 1)} /> : !dry ? <Skeleton h={22} n={4} /> : (
           <>
             {dry.count > 0 && <p className="dim">{t.run.effect[verb]}</p>}
-            {dry.more && <p className="bad">{b.tooMany(f.number(AT_ONCE))}</p>}
+            {dry.more && <p>{b.more(f.number(dry.count + dry.refused.length))}</p>}
             <Sample dry={dry} rows={rows} />
             <Refused dry={dry} rows={rows} />
             {dry.count > 0 && <label><span className="label">{t.run.typed(String(dry.count))}</span><input className="input" value={typed} inputMode="numeric" autoComplete="off" onChange={(event) => setTyped(event.target.value)} /></label>}
@@ -111,8 +108,8 @@ function Confirm({ verb, target, rows, onClose, onDone }: ConfirmProps): ReactNo
   );
 }
 
-function body(verb: BatchVerb, target: BatchTarget, dry: boolean): Pick<BatchAsked, "verb" | "dry_run" | "ids" | "filter"> {
-  return { verb, dry_run: dry, ...target };
+function body(verb: BatchVerb, target: BatchTarget): Pick<BatchAsked, "verb" | "dry_run" | "ids" | "filter"> {
+  return { verb, dry_run: true, ...target };
 }
 
 const nameOf = (id: string, rows: RunSummary[]): ReactNode => {
@@ -137,7 +134,7 @@ function Sample({ dry, rows }: { dry: Batch; rows: RunSummary[] }): ReactNode {
 
 /** The refused runs with their reasons: their state when the list knows it, else the server's words. */
 function Refused({ dry, rows }: { dry: Batch; rows: RunSummary[] }): ReactNode {
-  const { t, runWord } = useWords();
+  const { t, runWord, stateWord } = useWords();
   if (dry.refused.length === 0) return null;
   return (
     <div>
@@ -145,7 +142,7 @@ function Refused({ dry, rows }: { dry: Batch; rows: RunSummary[] }): ReactNode {
       <ul className="batch-list batch-refused" tabIndex={0} aria-label={t.runs.batch.why}>
         {dry.refused.map((refusal) => {
           const run = rows.find((row) => row.id === refusal.run);
-          return <li key={refusal.run}>{nameOf(refusal.run, rows)} <span className="dim">{run ? t.runs.batch.is(runWord(run)) : refusal.reason} · <code>{refusal.code}</code></span></li>;
+          return <li key={refusal.run}>{nameOf(refusal.run, rows)} <span className="dim">{run ? t.runs.batch.is(runWord(run)) : refusal.state ? t.runs.batch.is(stateWord(refusal.state)) : refusal.reason} · <code>{refusal.code}</code></span></li>;
         })}
       </ul>
     </div>

@@ -15,6 +15,7 @@ import { useWords } from "../words";
 import { errorText } from "../words/errorText";
 import { batchFilter, hasFilters, isCounted, runsQuery } from "./runsQuery";
 import { BatchBar } from "./Batch";
+import { BatchesButton, BatchStrip } from "./Batches";
 import { Brush } from "./Brush";
 import { collect, csvOf, download } from "./csv";
 import { Filters } from "./Filters";
@@ -83,6 +84,7 @@ function List({ search }: { search: URLSearchParams }): ReactNode {
       </div>
       {(picked.ids.size > 0 || picked.all) && <BatchBar picked={picked.ids} all={picked.all} onAll={hasFilters(search) ? picked.takeAll : null} rows={rows} onClear={picked.clear}
         target={() => (picked.all ? { filter: batchFilter(search, Date.now()) } : { ids: [...picked.ids] })} />}
+      <BatchStrip steer={steer} />
       <Foot list={list} total={answer.data?.total ?? null} steer={steer} path={path} />
     </div>
   );
@@ -105,6 +107,7 @@ function Foot({ list, total, steer, path }: { list: Rows; total: number | null; 
       {!list.next && list.rows.length > 0 && <span className="dim3">{t.runs.end}</span>}
       {list.error !== null && <span className="bad" role="alert">{errorText(list.error, t)}</span>}
       <span className="grow" />
+      <BatchesButton steer={steer} />
       {list.rows.length > 0 && <Csv path={path} />}
       <span className="runs-keys" aria-hidden><kbd className="kbd">J</kbd><kbd className="kbd">K</kbd>{t.inbox.keys.move} {steer && <><kbd className="kbd">X</kbd>{t.keys.select} </>}<kbd className="kbd">/</kbd>{t.keys.filter} <kbd className="kbd">?</kbd>{t.keys.title}</span>
     </footer>

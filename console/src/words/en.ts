@@ -87,7 +87,10 @@ export const en: Dictionary = {
       refused: { cancel: (n) => ` ${n} cannot be cancelled`, retry: (n) => ` ${n} cannot be retried`, pause: (n) => ` ${n} cannot be paused`, resume: (n) => ` ${n} cannot be resumed` },
       nobody: { cancel: "No run can be cancelled", retry: "No run can be retried", pause: "No run can be paused", resume: "No run can be resumed" },
       checking: "Finding out what would happen", sample: "It happens to", andMore: (n) => `and ${n} more`, why: "Refused, and why", is: (state) => `it is ${state.toLowerCase()}`,
-      tooMany: (n) => `At most ${n} at once. Do the rest afterwards.`, done: (n) => `Done for ${n}`, doneBut: (n, not) => `Done for ${n}, refused by ${not}`,
+      tooMany: (n) => `At most ${n} by hand. Narrow the list and select all that match.`, more: (n) => `The first ${n} were looked at. It is done to all others that match, too.`,
+      batches: "Batches", none: "Nothing was done to many runs yet.", open: "Batches", close: "Close", stop: "Stop it", stopped: "Stopped. What is done stays done", hide: "Hide",
+      state: { running: "Under way", done: "Done", cancelled: "Stopped", failed: "Failed" }, progress: (what) => `How far it is: ${what}`, by: (who, when) => `by ${who}, ${when}`,
+      counts: (done, looked, of, refused) => `${done} done${refused === "0" ? "" : ` · ${refused} refused`} · ${of === null ? `${looked} looked at` : `${looked} of ${of} looked at`}`, failures: (n) => `${n} refused, and why`, andOthers: (n) => `and ${n} more`, done: (n) => `Done for ${n}`, doneBut: (n, not) => `Done for ${n}, refused by ${not}`,
     },
   },
   run: {

@@ -85,7 +85,10 @@ export const ko = {
       refused: { cancel: (n: string) => ` ${n}건은 취소할 수 없어요`, retry: (n: string) => ` ${n}건은 다시 시도할 수 없어요`, pause: (n: string) => ` ${n}건은 멈출 수 없어요`, resume: (n: string) => ` ${n}건은 다시 진행할 수 없어요` },
       nobody: { cancel: "취소할 수 있는 실행이 없어요", retry: "다시 시도할 수 있는 실행이 없어요", pause: "멈출 수 있는 실행이 없어요", resume: "다시 진행할 수 있는 실행이 없어요" },
       checking: "무슨 일이 일어날지 알아보고 있어요", sample: "대상", andMore: (n: string) => `외 ${n}건`, why: "할 수 없는 실행과 이유", is: (state: string) => `지금 ${state} 상태예요`,
-      tooMany: (n: string) => `한 번에 ${n}건까지예요. 나머지는 다음에 다시 하세요.`, done: (n: string) => `${n}건에 했어요`, doneBut: (n: string, not: string) => `${n}건에 했고, ${not}건은 하지 못했어요`,
+      tooMany: (n: string) => `손으로는 ${n}건까지 골라요. 조건을 좁혀 조건에 맞는 모두를 고르세요.`, more: (n: string) => `처음 ${n}건을 살펴봤어요. 조건에 맞는 나머지에도 모두 해요.`,
+      batches: "묶음 작업", none: "아직 여러 실행에 한 일이 없어요.", open: "묶음 작업", close: "닫기", stop: "그만하기", stopped: "그만했어요. 이미 한 일은 남아요", hide: "가리기",
+      state: { running: "하는 중", done: "끝남", cancelled: "그만둠", failed: "실패" } as Record<string, string>, progress: (what: string) => `얼마나 했는지: ${what}`, by: (who: string, when: string) => `${who}, ${when}`,
+      counts: (done: string, looked: string, of: string | null, refused: string) => `${done}건 했어요${refused === "0" ? "" : ` · ${refused}건은 하지 못했어요`} · ${of === null ? `${looked}건 살펴봄` : `${of}건 가운데 ${looked}건 살펴봄`}`, failures: (n: string) => `하지 못한 ${n}건과 이유`, andOthers: (n: string) => `외 ${n}건`, done: (n: string) => `${n}건에 했어요`, doneBut: (n: string, not: string) => `${n}건에 했고, ${not}건은 하지 못했어요`,
     },
   },
   run: {

@@ -23,9 +23,12 @@ SLICE = 20
 
 
 class Refusal(msgspec.Struct, frozen=True):
+    """`state` where it is the reason, in the word of the kernel."""
+
     run: str
     code: str
     reason: str
+    state: str | None = None
 
 
 class BulkOutcome(msgspec.Struct, kw_only=True):
@@ -90,7 +93,7 @@ async def command_run(
         if verb not in allowed and not (verb == "signal" and "pause" in allowed):
             language, now = door.nets.get(row.net).net.language, door.status(row.id)
             code = dialect_of(language).conflict.code
-            return Refusal(row.id, code, f"It is {now.status}, so it cannot be asked to {verb}.")
+            return Refusal(row.id, code, f"It is {now.status}, so it cannot be asked to {verb}.", now.state)
         if not dry_run:
             await _command_one(door, command, row.id, id)
     except StoreError:
