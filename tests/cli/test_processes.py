@@ -46,6 +46,20 @@ def test_two_tasks_from_the_command_line(file: Path, penstock: Any) -> None:
     assert (shown["result"], shown["assignee"]) == ({"ok": True}, "kim")
 
 
+def test_the_command_line_asks_who_may_start(file: Path, penstock: Any) -> None:
+    """P-X.13: `process start`, `run` and `fork`, by whom --by names; who is not named is nobody whom the file means."""
+    file.write_text(json.dumps({**AB, "starters": ["role:clerk"]}, ensure_ascii=False))
+    penstock("registry", "put", "user", "kim", '{"roles": ["clerk"]}')
+    penstock("registry", "put", "user", "ria", '{"roles": ["manager"]}')
+    penstock("process", "define", str(file))
+    for command in (["process", "start", "ab"], ["run", str(file)]):
+        for who in (["--by", "ria"], []):
+            assert "may not start" in penstock(*command, *who, "--json", code=2).error()["message"]
+        run = penstock(*command, "--by", "kim", "--json", code=4).json()["run_id"]
+    assert "may not start" in penstock("fork", run, "--at", "1", "--json", code=2).error()["message"]
+    assert penstock("fork", run, "--at", "1", "--by", "kim", "--json", code=4).json()["run_id"] != run
+
+
 def test_versions_and_bpmn(file: Path, penstock: Any) -> None:
     """P-A.18, P-X.8, P-X.25: the next version with its diff; out as BPMN, and BPMN in."""
     penstock("process", "define", str(file))

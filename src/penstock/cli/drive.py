@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from penstock.app.access.starters import UNNAMED, check_may_start
 from penstock.app.penstock import Penstock
+from penstock.app.releases.documents import Release
 from penstock.app.runs.queries import waits_for_outside
 from penstock.app.runs.run_view import RunView
 from penstock.cli.live_view import view_of
@@ -124,18 +126,23 @@ async def start(store: Path, asked: RunRequest, started: Started, *, quiet: bool
     async with contextlib.AsyncExitStack() as stack:
         door = await _driving_if_free(stack, store, create=True, profile=asked.profile)
         if door is not None:
-            release, new = door.keep(asked.document, asked.source), _is_new(door, asked.key)
+            release, new = _kept(door, asked), _is_new(door, asked.key)
             started.run = await door.start(release, asked.input, **asked.more)
             door.go_on(started.run)
             return await drive(door, started.run, quiet=quiet, whole=new)
     with attached(store) as door:
-        release, new = door.keep(asked.document, asked.source), _is_new(door, asked.key)
+        release, new = _kept(door, asked), _is_new(door, asked.key)
         try:
             started.run = await door.hand_in(release, asked.input, **asked.more)
         except NotTaken as late:
             await _answer_inbox(store, late)
             started.run = door.row(asked.key or late.facts["run"]).id
         return await _follow_run(store, door, started.run, quiet=quiet, whole=new)
+
+
+def _kept(door: Penstock, asked: RunRequest) -> Release:
+    check_may_start(door, asked.document.net, asked.by or UNNAMED)
+    return door.keep(asked.document, asked.source)
 
 
 def _is_new(door: Penstock, key: str | None) -> bool:

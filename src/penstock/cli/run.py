@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.app.access.audit import AuditLog
+from penstock.app.access.starters import UNNAMED
 from penstock.app.penstock import Penstock
 from penstock.app.runs.commands.batches import Batches
 from penstock.app.runs.run_view import RunView
@@ -95,6 +96,9 @@ def finish(work: Any, started: Started, store: Path, json: bool, again: str | No
 def fork(
     run: Run,
     at: Annotated[int, typer.Option("--at", metavar="N", help="The fork has the past up to fact N of the trace.")],
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="USER", help="Who does it, where the document says who may start it.")
+    ] = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -109,7 +113,7 @@ def fork(
             started.more = {"fork": {"of": door.row(run).id, "asked": at, "at": last}}
             if last != at and not json:
                 say(f"fact {at} lies within turn {turn} (facts {first} to {last}): the fork begins after fact {last}")
-            started.run = door.fork(run, at)
+            started.run = door.fork(run, at, by=by or UNNAMED)
             return await drive(door, started.run, quiet=json)
 
     return finish(work(), started, store, json)

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import typer
 
+from penstock.app.access.starters import UNNAMED
 from penstock.app.releases.schedules import FiredSchedule, TenantSchedules
 from penstock.app.runs.run_view import RunView
 from penstock.cli.drive import attached, driving_or_attached, until_done
@@ -59,11 +60,16 @@ def _change(store: Path, json: bool, change: Callable[[TenantSchedules], Schedul
         return print_one(change(TenantSchedules(door)), json, _json, _print)
 
 
-def fire(name: Name, json: Json = False, store: Store = STORE) -> int:
+By = Annotated[
+    str | None, typer.Option("--by", metavar="USER", help="Who does it, where the document says who may start it.")
+]
+
+
+def fire(name: Name, by: By = None, json: Json = False, store: Store = STORE) -> int:
     """Fire a schedule now, whatever the clock says, and drive its runs until they end or wait."""
 
     async def fire_now(table: TenantSchedules) -> list[FiredSchedule]:
-        return [await table.fire(name)]
+        return [await table.fire(name, by=by or UNNAMED)]
 
     return _fire(store, json, fire_now)
 
@@ -72,6 +78,7 @@ def backfill(
     name: Name,
     first: Annotated[str, typer.Option("--from", metavar="TIME", help="The first time: 2025-01-31T08:00.")],
     last: Annotated[str, typer.Option("--to", metavar="TIME", help="The last time, included.")],
+    by: By = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -81,7 +88,8 @@ def backfill(
 
     async def fire_all(table: TenantSchedules) -> list[FiredSchedule]:
         zone = table.get(name).zone
-        return await table.backfill(name, _time(first, "--from", zone), _time(last, "--to", zone))
+        since, until = _time(first, "--from", zone), _time(last, "--to", zone)
+        return await table.backfill(name, since, until, by=by or UNNAMED)
 
     return _fire(store, json, fire_all)
 

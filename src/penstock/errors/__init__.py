@@ -99,6 +99,7 @@ from penstock.errors.runs import ResultInvalid as ResultInvalid
 from penstock.errors.runs import RunAmbiguous as RunAmbiguous
 from penstock.errors.runs import RunNotFound as RunNotFound
 from penstock.errors.runs import RunParked as RunParked
+from penstock.errors.runs import StarterDenied as StarterDenied
 from penstock.errors.runs import StartsLimit as StartsLimit
 from penstock.errors.runs import StatusConflict as StatusConflict
 from penstock.errors.runs import TargetNotFound as TargetNotFound

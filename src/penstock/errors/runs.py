@@ -140,6 +140,12 @@ class ApproverDenied(PenstockError, code="APPROVER_DENIED"):
     hint = "`penstock inbox` shows who may."
 
 
+class StarterDenied(PenstockError, code="PS-403-STARTER"):
+    """{user} may not start «{name}»: its document names others."""
+
+    hint = "Let one of those do it whom the document names; on the command line with --by."
+
+
 class TargetNotFound(PenstockError, code="PS-422-TARGET"):
     """There is nobody to pass it on to: «{target}» is not known."""
 

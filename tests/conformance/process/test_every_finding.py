@@ -197,6 +197,8 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
                                 "/activities/0/multi"),
     "what was not imported": (process([task("A")], [], left_out=[{"what": "the process", "name": "B", "why": "x"}]),
                               "left_out", "/left_out/0"),
+    "a start by nobody": ({**process([task("A")], []), "starters": ["${a}"]}, "starters_not_understood",
+                          "/starters/0"),
     "work of nobody": (process([task("A", candidates=["user:${a.b()}"])], []), "assignment_not_understood",
                        "/activities/0/candidates/0"),
     "a month": (timed(duration="P1M"), "rough_duration", "/events/0/timer/duration"),

@@ -76,7 +76,7 @@ async def start(asked: shape.StartAsked, door: Door, run_key: RunKey, who: Calle
     run = run_started_by(door, run_key) if asked.key is None else None
     run = run or await start_release.start(
         door, asked.definition, asked.input, version=asked.version, key=run_key if asked.key is None else asked.key,
-        trigger=trigger, priority=asked.priority,
+        trigger=trigger, priority=asked.priority, by=who,
     )  # fmt: skip
     body = {"id": run, "status": door.status(run).status}
     return reply(shape.Started, body, status=201, headers={"Location": f"/api/v1/runs/{run}"})
@@ -218,8 +218,10 @@ async def compensate(
 
 
 @router.post("/{run}/fork", response_model=shape.Started, status_code=201, summary="A new run from a fact of this one")
-async def fork(run: str, asked: shape.ForkAsked, door: Door, run_key: RunKey, _: Caller = may("run.steer")) -> Response:
-    made = run_started_by(door, run_key) or door.fork(exact_run_id(door, run), asked.fact, key=run_key)
+async def fork(
+    run: str, asked: shape.ForkAsked, door: Door, run_key: RunKey, who: Caller = may("run.steer")
+) -> Response:
+    made = run_started_by(door, run_key) or door.fork(exact_run_id(door, run), asked.fact, key=run_key, by=who)
     return reply(
         shape.Started, {"id": made, "status": "PENDING"}, status=201, headers={"Location": f"/api/v1/runs/{made}"}
     )

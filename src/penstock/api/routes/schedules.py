@@ -56,11 +56,11 @@ async def resume(name: str, door: Door, _: Caller = may("ops.write")) -> Respons
 
 
 @router.post("/{name}/fire", response_model=shape.FiredOut, status_code=201, summary="Start it now")
-async def fire(name: str, door: Door, run_key: RunKey, _: Caller = may("ops.write")) -> Response:
-    return reply(shape.FiredOut, await door.schedules.fire(name, key=run_key), status=201)
+async def fire(name: str, door: Door, run_key: RunKey, who: Caller = may("ops.write")) -> Response:
+    return reply(shape.FiredOut, await door.schedules.fire(name, key=run_key, by=who), status=201)
 
 
 @router.post("/{name}/backfill", response_model=shape.FiredPage, status_code=201, summary="Start what was missed")
-async def backfill(name: str, asked: shape.BackfillAsked, door: Door, _: Caller = may("ops.write")) -> Response:
+async def backfill(name: str, asked: shape.BackfillAsked, door: Door, who: Caller = may("ops.write")) -> Response:
     first, last = moment(asked.since, "since"), moment(asked.until, "until")
-    return reply(shape.FiredPage, {"items": await door.schedules.backfill(name, first, last)}, status=201)
+    return reply(shape.FiredPage, {"items": await door.schedules.backfill(name, first, last, by=who)}, status=201)

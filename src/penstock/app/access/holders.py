@@ -1,4 +1,4 @@
-"""Roles, groups and users that a document hands work to, and nobody here has or is."""
+"""Roles, groups and users that a document hands work to or lets start it, and nobody here has or is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from penstock.app.access.candidates import targets_of
 from penstock.app.access.names import folded
 from penstock.app.access.roles import directory
 from penstock.errors import Finding
@@ -53,6 +54,10 @@ def unheld(net: Net, held: Held) -> list[Finding]:
                 where = net.source_map.get(node.id) or net.source_map.get(author) or Finding("", "", "").where
                 finding = Finding("nobody_holds", "warning", _message(target), where, _HINT, author, "semantic")
                 findings.setdefault((author, target), finding)
+    for target in targets_of(net.declares.policies.get("starters")):
+        if not _is_held(target, held):
+            finding = Finding("nobody_holds", "warning", _start_message(target), hint=_HINT, category="semantic")
+            findings.setdefault(("", target), finding)
     return list(findings.values())
 
 
@@ -75,6 +80,13 @@ def _is_held(target: str, held: frozenset[str]) -> bool:
     if not colon:
         kind, name = "user" if "@" in target else "role", target
     return f"{kind}:{folded(name) if kind == 'user' else name}" in held
+
+
+def _start_message(target: str) -> str:
+    kind, _, name = target.partition(":")
+    if kind == "user":
+        return f"There is no user «{name}» here, who may start it."
+    return f"Nobody here has the {kind} «{name or target}» and may start it by that."
 
 
 def _message(target: str) -> str:

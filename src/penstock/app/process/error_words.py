@@ -27,6 +27,7 @@ from penstock.errors import (
     Refused,
     ReleaseNotFound,
     RunNotFound,
+    StarterDenied,
     TenantConflict,
     VersionConflict,
 )
@@ -35,7 +36,7 @@ from penstock.errors import (
 _CODES: tuple[tuple[tuple[type[PenstockError], ...], type[PenstockError]], ...] = (
     ((ProcessBranch, ProcessChanged, ProcessState), PenstockError),
     ((DocumentUnreadable, LanguageUnknown), ProcessUnreadable),
-    ((TenantConflict, ApproverDenied, FourEyes), ProcessScope),
+    ((TenantConflict, ApproverDenied, StarterDenied, FourEyes), ProcessScope),
     ((RunNotFound, ReleaseNotFound, ItemNotFound, NodeNotFound), ProcessNotFound),
     ((NoBranch,), ProcessBranch),
     ((VersionConflict, ChangedMeanwhile), ProcessChanged),

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.app.access.candidates import Who, id_of, may_act
 from penstock.app.access.roles import inactive, known_of
+from penstock.app.access.starters import check_may_start
 from penstock.app.inbox.comments import Comments, ItemComment, check_eligible, target_of
 from penstock.app.inbox.open_items import InboxItem, asked_of
 from penstock.app.process.definitions import Processes
@@ -135,6 +136,7 @@ class WorkItems:
     ) -> str:  # fmt: skip
         """P-3.2.1: the instance's id, when its first work items are there. `modes` by activity (P-X.40)."""
         row = Processes(self.door).startable(id, version)
+        check_may_start(self.door, self.door.net_of(self.door.hash_of(row.net)).net, by)
         self._may_switch(row, modes or {}, by)
         trigger = {"type": "process", "source": f"user:{id_of(by)}", "initiator": initiator or id_of(by)}
         start = self.door.start if self.door.drives else self.door.hand_in

@@ -6,6 +6,8 @@ from itertools import islice
 
 import msgspec
 
+from penstock.app.access.candidates import Who
+from penstock.app.access.starters import check_may_start
 from penstock.app.releases.start_release import begin
 from penstock.app.runs.runs import Runs
 from penstock.errors import BadInput, ReleaseNotFound, ScheduleNotFound
@@ -54,20 +56,29 @@ class TenantSchedules:
             self.door.store.pause_schedule(row.tenant, row.name, False, following)
         return self.get(name)
 
-    async def fire(self, name: str, *, key: str | None = None) -> FiredSchedule:
-        """Fire a schedule once, now, even while it is paused. The same key again is the same fire."""
-        return await self._start(self.get(name), self.clock.now(), key)
+    async def fire(self, name: str, *, key: str | None = None, by: Who | None = None) -> FiredSchedule:
+        """Fire a schedule once, now, even while it is paused. The same key again is the same fire. Raises StarterDenied
+        where somebody does it who may not start it by hand."""
+        row = self.get(name)
+        self._check_may_start(row, by)
+        return await self._start(row, self.clock.now(), key)
 
-    async def backfill(self, name: str, first: int, last: int) -> list[FiredSchedule]:
+    async def backfill(self, name: str, first: int, last: int, *, by: Who | None = None) -> list[FiredSchedule]:
         """Fire every time between two moments, both included, oldest first. A time that has been fired is not fired
         again: its runs are returned."""
         row = self.get(name)
+        self._check_may_start(row, by)
         if last < first:
             raise BadInput(what="the times", why="the second one is before the first")
         times = list(islice(times_between(row, first, last), MOST + 1))
         if len(times) > MOST:
             raise BadInput(what="the times", why=f"there are more than {MOST} between them")
         return [await self._start(row, at) for at in times]
+
+    def _check_may_start(self, row: ScheduleRow, by: Who | None) -> None:
+        release = self.door.store.release(row.tenant, row.name, row.version)
+        if release is not None:
+            check_may_start(self.door, self.door.net_of(self.door.hash_of(release.net)).net, by)
 
     async def _start(self, row: ScheduleRow, at: int, once: str | None = None) -> FiredSchedule:
         release = self.door.store.release(row.tenant, row.name, row.version)

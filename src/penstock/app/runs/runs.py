@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.app.access.candidates import Who
+from penstock.app.access.starters import check_may_start
 from penstock.app.engine import Engine
 from penstock.app.registry.registry import Registry
 from penstock.app.releases.documents import Release, compile_source
@@ -335,12 +336,13 @@ class Runs(Queries):
             row = self.row(row.parent)
         return row.id
 
-    def fork(self, run: str, fact: int, *, key: str | None = None) -> str:
+    def fork(self, run: str, fact: int, *, key: str | None = None, by: Who | None = None) -> str:
         """A new run that goes on from a fact of another one. What was in flight is asked anew, under the new run's
-        keys. `key` is one that no run has.
+        keys. `key` is one that no run has. Raises StarterDenied where somebody forks what they may not start.
 
         The facts of one turn belong together, so the fork stands at the end of the turn that holds the fact."""
         row = self.row(run)
+        check_may_start(self, self.net_of(self.hash_of(row.net)).net, by)
         _, _, last = self.end_of_turn(row.id, fact)
         turns = [turn for turn in self.store.journal(row.no) if turn.seq_to <= last]
         return self.host.fork(row, turns, key=key)

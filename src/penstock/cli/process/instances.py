@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from penstock.app.access.starters import UNNAMED
 from penstock.app.penstock import Penstock
 from penstock.app.process.events import PublishedEvent, each_event
 from penstock.app.process.work_items import WorkItems, instance_body
@@ -61,7 +62,7 @@ def start(
         async with contextlib.AsyncExitStack() as stack:
             door = await driving_or_attached(stack, store)
             return await WorkItems(door).initiate(
-                id, by=by or "cli", initiator=initiator, input=given, modes=modes, version=version, key=key
+                id, by=by or UNNAMED, initiator=initiator, input=given, modes=modes, version=version, key=key
             )
 
     run = until_done(begin())

@@ -134,6 +134,9 @@ FINDINGS: dict[str, tuple[str, ...]] = {
     "start_correlation": ("«{1}»: 아직 실행이 없어서 견줄 값이 없어요.",),
     "start_has_input": ("«{1}»: 시작은 한 번만 실행되는데 들어오는 연결이 있어요.",),
     "start_with_incoming": ("«{1}» 길이 스스로 시작하는 «{2}»에 들어가요.",),
+    "starters_not_understood": (
+        "«{1}»: 누가 시작할지 «{2}»로는 알 수 없어서 아무도 시작할 수 없어요. 사람이나 역할을 적어 주세요.",
+    ),
     "sub_process_missing": ("«{1}»: 부르는 것과 담은 것을 확인해 주세요. ({said})",),
     "sub_process_unknown": ("부를 프로세스가 없어요: «{1}»",),
     "switch_edge_mismatch": ("«{1}» 연결의 조건이 분기와 달라요. ({said})",),

@@ -154,6 +154,10 @@ ERRORS: dict[str, tuple[str, str]] = {
         "{what}: 여기에 없어요. 이 저장소에는 바깥 시스템의 대역이 없어요.",
         "진짜 시스템의 연결을 등록하세요.",
     ),
+    "StarterDenied": (
+        "{user} 님은 «{name}» 시작을 할 수 없어요: 문서에 다른 사람이 적혀 있어요.",
+        "시작할 수 있는 사람의 이름으로 하세요.",
+    ),
     "StartsLimit": (
         "실행 {run}: 1분에 {limit}개까지 시작할 수 있고, 다 썼어요.",
         "잠시 뒤에 다시 하세요. 설정은 limits.starts_per_minute예요.",

@@ -271,6 +271,12 @@ class TopFields(Fields):
     type: Annotated[DefinitionType, Meta(description="mega and major hold others and are not started.")] = "base"
     parent_id: Annotated[str, Meta(description="The definition one level above.")] = ""
     source_event_log_id: Annotated[str, Meta(description="discovered: the event log it comes from.")] = ""
+    starters: Annotated[
+        list[str] | None,
+        Meta(
+            description="Who may start it by hand: user:ID, role:NAME, group:NAME. Anybody who may, where it is absent."
+        ),
+    ] = None
     documentation: str = ""
     diagram: Annotated[dict[str, Any] | None, Meta(description="Where shapes and flows are drawn.")] = None
     extensions: Annotated[dict[str, Any], Meta(description="A modeler's own extension elements, as they were.")] = {}

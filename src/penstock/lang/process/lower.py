@@ -11,6 +11,7 @@ from penstock.lang.process.compensation import with_compensation
 from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
 from penstock.lang.process.nodes import type_of
+from penstock.lang.process.nodes.candidates import starters_of
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, Fragment, link
 from penstock.lang.process.nodes.events import TERMINATED, event_code, trigger_of
 from penstock.lang.process.nodes.sub_process import level_entry, listening_start
@@ -107,7 +108,11 @@ def _process_policies(definition: Definition, shared: SharedContext) -> dict[str
     trigger = None if definition.container else start_trigger(shared)
     process |= {"begins": trigger} if trigger is not None else {}
     process |= {name: value for name in ("parent_id", "source_event_log_id") if (value := getattr(top, name))}
-    return {"process": process, **({"tenant": top.tenant_id} if top.tenant_id else {})}
+    starters = starters_of(shared)
+    return {
+        "process": process, **({"tenant": top.tenant_id} if top.tenant_id else {}),
+        **({"starters": starters} if starters is not None else {}),
+    }  # fmt: skip
 
 
 def _activity_summary(element: Element, graph: ProcessGraph) -> dict[str, Any]:

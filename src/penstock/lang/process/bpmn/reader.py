@@ -155,6 +155,8 @@ class _Reader:
         }
         if text := process.child_text("documentation", BPMN):
             top["description"] = text
+        if starters := vendors.starters(process, self.resources):
+            top["starters"] = starters
         top |= {name: value for name, value in settings.items() if name not in ("activities", "transitions", "events")}
         file: dict[str, Any] = {
             name: self.root.get(name) for name in ("id", "name", "targetNamespace", "exporter", "exporterVersion")

@@ -13,7 +13,7 @@ _WRAPPED = re.compile(r"\A[#$]\{(.*)\}\Z", re.S)
 _PARTS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 #: parts of a list, in which an expression may have commas of its own
 _LISTED = re.compile(r"[#$]\{[^{}]*\}|[^,]+")
-_CALLED = re.compile(r"\b(user|group)\s*\(([^()]*)\)")
+_CALLED = re.compile(r"\s*(user|group)\s*\(([^()]*)\)\s*(?:,|\Z)")
 _PLAIN = re.compile(r"(user|role):[^$#\s][^$]*\Z")
 #: BPMN's own words for who does it, and what a name alone means in them
 _OWNERS = {
@@ -21,6 +21,8 @@ _OWNERS = {
 }  # fmt: skip
 #: words for it of modelers that we do not know; jBPM has its own as data of the task
 _WHO = ("assignee", "assignees", "candidateusers", "candidategroups", "potentialowner", "humanperformer", "performer")
+#: words for who may start a process
+_STARTERS = ("candidatestarterusers", "candidatestartergroups", "potentialstarter")
 _JBPM = {"ActorId": "user", "SwimlaneActorId": "user", "GroupId": "role"}
 _FEEL = (
     (re.compile(r"(?<![=!<>])=(?!=)"), "=="),
@@ -72,7 +74,7 @@ def read(
         given = {name: text or definition.get(name) for name, text in given.items()}
     for schedule in _zeebe(node, "taskSchedule"):
         due = due or schedule.get("dueDate")
-    _assign(entry, given, [*_owners(node, resources), *_jbpm_owners(node), *_strange_owners(node)], roles)
+    _assign(entry, given, [*_owners(node, resources), *_jbpm_owners(node), *_strange_owners(node, _WHO)], roles)
     if due.startswith("P"):
         entry["due"] = due
     decision = _attribute(node, "decisionRef")
@@ -83,6 +85,26 @@ def read(
     for called in _zeebe(node, "calledElement"):
         if called.get("processId") and node.name == "callActivity":
             entry["orchestration"] = {"sub_process": called.get("processId")}
+
+
+def starters(process: XmlElement, resources: Mapping[str, str]) -> list[str]:
+    """Who may start a process: its candidate starters, and BPMN's owners where they stand at the process itself. Empty:
+    nothing is said."""
+    given = {name: _attribute(process, name) for name in ("candidateStarterUsers", "candidateStarterGroups")}
+    named = [*_targets("user", given["candidateStarterUsers"]), *_targets("role", given["candidateStarterGroups"])]
+    if not named:
+        named = [f"{name} {text}" for name, text in given.items() if text.strip()]  # commas alone
+    extension = process.first("extensionElements", BPMN)
+    for child in extension.children if extension is not None else []:
+        if _is_starter(child):
+            text = next((_inner_text(inner) for inner in child.children), child.text.strip())
+            named += _owner_targets("role", text) or [f"{child.name} {text}".strip()]
+    named += [*_owners(process, resources), *_strange_owners(process, _STARTERS)]
+    return list(dict.fromkeys(named))
+
+
+def _is_starter(child: XmlElement) -> bool:
+    return child.name == "potentialStarter" and child.space in CAMUNDA
 
 
 def multi_instance_items(multi_instance: XmlElement) -> dict[str, Any]:
@@ -158,23 +180,33 @@ def _jbpm_owners(node: XmlElement) -> list[str]:
     return named
 
 
-def _strange_owners(node: XmlElement) -> list[str]:
+def _strange_owners(node: XmlElement, words: tuple[str, ...]) -> list[str]:
     """Words for it in a namespace that we do not know: they stay as texts that name nobody."""
     extension = node.first("extensionElements", BPMN)
     inside = extension.children if extension is not None else []
     return [
         *(f"{name} {text}".strip() for (space, name), text in node.attributes.items()
-          if name.lower() in _WHO and space not in CAMUNDA and text.strip()),
-        *(f"{child.name} {child.text}".strip() for child in inside if child.name.lower() in _WHO),
+          if name.lower() in words and space not in CAMUNDA and text.strip()),
+        *(f"{child.name} {child.text}".strip() for child in inside
+          if child.name.lower() in words and not _is_starter(child)),
     ]  # fmt: skip
 
 
 def _owner_targets(kind: str, text: str) -> list[str]:
-    """user(…) and group(…) may stand beside each other."""
-    called = _CALLED.findall(text)
-    if called and not _CALLED.sub("", text).strip(" ,\r\n\t"):
-        return [target for word, inner in called for target in _targets("user" if word == "user" else "role", inner)]
-    return _targets(kind, text)
+    """user(…), group(…) and names alone may stand beside each other."""
+    if text.strip().startswith("="):
+        return _targets(kind, text)
+    named: list[str] = []
+    at = 0
+    while at < len(text):
+        called, part = _CALLED.match(text, at), _LISTED.match(text, at)
+        if called is not None:
+            named += _targets("user" if called[1] == "user" else "role", called[2])
+            at = called.end()
+        else:
+            named += _targets(kind, part[0]) if part is not None else []
+            at = part.end() if part is not None else at + 1
+    return named
 
 
 def _inner_text(assignment: XmlElement) -> str:

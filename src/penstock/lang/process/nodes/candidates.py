@@ -1,4 +1,5 @@
-"""Who may do a work item: whom the activity names, else those of its role. What is not understood is for nobody."""
+"""Who may do a work item: whom the activity names, else those of its role; and who may start the process. What is not
+understood is for nobody."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 from penstock.errors import PenstockError
 from penstock.expr import compile_expression
 from penstock.lang.process.fields import ActivityFields, ProcessRole
-from penstock.lang.process.lowering_context import LoweringContext
+from penstock.lang.process.lowering_context import LoweringContext, SharedContext
 from penstock.lang.process.nodes.contract import core_id, node_base
 from penstock.net.model import Effect, Node
 
@@ -77,7 +78,7 @@ def _named(f: ActivityFields, context: LoweringContext) -> Any:
         names = _expression(match[2].strip(), f, context) if match else None
         if match and names is not None:
             computed.append(_names(match[1], names))
-        elif match is None and "${" not in text and _TARGET.match(text) and not {"'", '"'} <= set(text):
+        elif match is None and _names_somebody(text):
             known.append(text.strip())
         else:
             message = f"Who may do «{context.element.name}» is not understood: «{text}» is for nobody."
@@ -86,6 +87,23 @@ def _named(f: ActivityFields, context: LoweringContext) -> Any:
     if not computed:
         return {"type": "any_of", "targets": known}
     return {"$expr": _any_of([f"[{', '.join(map(_quoted, known))}]", *computed] if known else computed)}
+
+
+def starters_of(shared: SharedContext) -> dict[str, Any] | None:
+    """Who may start the process by hand; None: nothing is said. There are no variables yet that could name somebody."""
+    top = shared.definition.top
+    for i, text in enumerate(top.starters or ()):
+        if not _names_somebody(text):
+            message = f"Who may start «{top.process_definition_name}» is not understood: «{text}» is nobody."
+            hint = "Write user:ID, role:NAME or group:NAME."
+            shared.report.warning("starters_not_understood", message, f"/starters/{i}", hint=hint)
+    if top.starters is None:
+        return None
+    return {"type": "any_of", "targets": [text.strip() for text in top.starters if _names_somebody(text)]}
+
+
+def _names_somebody(text: str) -> bool:
+    return "${" not in text and _TARGET.match(text) is not None and not {"'", '"'} <= set(text)
 
 
 def _expression(text: str, f: ActivityFields, context: LoweringContext) -> str | None:
