@@ -19,6 +19,11 @@ def test_h_starts_beyond_the_open_runs_are_refused_and_nothing_is_made(tmp_path:
         assert shown["open_runs"]["limit"] == 2 and shown["open_runs"]["default"] == 200_000
         assert shown["open_runs"]["beyond"] == "refused" and shown["open_runs"]["code"] == "PS-429-RUNS"
         assert (shown["fan_items"]["limit"], shown["fan_items"]["used"]) == (7, None)
+        house = {limit["name"]: limit for limit in client.get("/limits").json()["house"]}
+        assert (house["sizes.document_bytes"]["limit"], house["sizes.document_bytes"]["code"]) == (
+            5 * 1024 * 1024, "PS-413-DOCUMENT",
+        )  # fmt: skip
+        assert house["reads.loop_facts"]["limit"] == 2000
         answers = [client.post("/runs", json={**ASKED, "key": f"k{i}"}) for i in range(6)]
         refused = [answer for answer in answers if answer.status_code == 429]
         assert refused and {answer.status_code for answer in answers} <= {201, 429}

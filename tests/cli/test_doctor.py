@@ -82,6 +82,25 @@ def test_the_limits_of_a_server_are_shown(store: Path) -> None:
         opened.close()
 
 
+def test_h_sizes_and_long_reads_are_shown(store: Path) -> None:
+    """RELIABILITY (h): bodies 1 MiB, documents 5 MiB, values in a row 64 KiB, and from when on a read is beside the
+    engine; what the settings say instead; a setting that is none is wrong."""
+    usual = "sizes.body_bytes 1,048,576, sizes.document_bytes 5,242,880, sizes.inline_bytes 65,536, reads.loop_facts "
+    opened = Sqlite(store, engine=False)
+    try:
+        for settings, state, says in (
+            ({}, "ok", f"{usual}2,000"),
+            ({"sizes.body_bytes": 2048, "reads.loop_facts": 7}, "ok", "sizes.body_bytes 2,048, "),
+            ({"sizes.body_bytes": "much"}, "wrong", "sizes.body_bytes"),
+            ({"reads.loop_facts": -1}, "wrong", "reads.loop_facts"),
+        ):
+            asked = DoctorOptions(path=store, store=opened, settings=settings, now=1)
+            (check,) = [check for check in examine(asked) if check.name == "sizes"]
+            assert check.state == state and says in check.says
+    finally:
+        opened.close()
+
+
 def test_what_is_wrong_is_named(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """C-63, K1: a journal that lost a row, an audit that was changed, a secret that is nowhere, a clock
     that went back, a connection that does not answer, a key that others can read."""

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 1d08b7f33942ac3a2f31d40bd56391f91d09b968b55420f41d7ff65948fd2e28.
+ * Made from 6e7aa40ad7dfa4b99cf7b4d6c029c19676a02c287d9082148cf7ca944c0a6c89.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1115,6 +1115,7 @@ export interface components {
             what: string;
         };
         LimitsOut: {
+            house: components["schemas"]["LimitOut"][];
             items: components["schemas"]["LimitOut"][];
         };
         LogLineOut: {

@@ -28,8 +28,8 @@ const NEARLY = 0.8;
 function Limits(): ReactNode {
   const { t, f } = useWords();
   const o = t.ops;
-  const answer = useGet<{ items: Limit[] }>("/limits");
-  const all = answer.data?.items;
+  const answer = useGet<{ items: Limit[]; house: Limit[] }>("/limits");
+  const all = answer.data && [...answer.data.items.map((limit) => ({ ...limit, setting: `limits.${limit.name}`, each: o.perRun })), ...answer.data.house.map((limit) => ({ ...limit, setting: limit.name, each: o.ofHouse }))];
   return (
     <Card>
       <div className="card-head"><Gauge size={16} className="dim" aria-hidden /><h2>{o.limits}</h2></div>
@@ -40,10 +40,10 @@ function Limits(): ReactNode {
             <tbody>{all.map((limit) => {
               const near = limit.used !== null && limit.used >= NEARLY * limit.limit;
               return (
-                <tr key={limit.name}>
-                  <td>{o.limitNames[limit.name] ?? limit.what} <code className="dim">limits.{limit.name}</code></td>
+                <tr key={limit.setting}>
+                  <td>{o.limitNames[limit.name] ?? limit.what} <code className="dim">{limit.setting}</code></td>
                   <td className="num">{f.number(limit.limit)}</td>
-                  <td className="num">{limit.used === null ? <span className="dim">{o.perRun}</span> : near ? <Badge tone={limit.used >= limit.limit ? "failed" : "held"}>{f.number(limit.used)}</Badge> : f.number(limit.used)}</td>
+                  <td className="num">{limit.used === null ? <span className="dim">{limit.each}</span> : near ? <Badge tone={limit.used >= limit.limit ? "failed" : "held"}>{f.number(limit.used)}</Badge> : f.number(limit.used)}</td>
                   <td>{o.beyondWords[limit.beyond] ?? limit.beyond} <code className="dim">{limit.code}</code></td>
                 </tr>
               );

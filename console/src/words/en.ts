@@ -236,8 +236,8 @@ export const en: Dictionary = {
     triggers: { timer: "a time", message: "a message", signal: "a signal", error: "an error", escalation: "an escalation", compensation: "an undo", terminate: "the end of everything" },
   },
   ops: {
-    limits: "Limits of the tenant", limit: "What", most: "Most", used: "Used", beyond: "Beyond it", perRun: "for each run",
-    beyondWords: { refused: "it is refused", fails: "the step fails", waits: "it waits for room", pauses: "the run is paused", warns: "somebody is told" }, limitNames: {},
+    limits: "Limits of the tenant", limit: "What", most: "Most", used: "Used", beyond: "Beyond it", perRun: "for each run", ofHouse: "for everybody",
+    beyondWords: { refused: "it is refused", fails: "the step fails", waits: "it waits for room", pauses: "the run is paused", warns: "somebody is told", aside: "it is done aside" }, limitNames: {},
     breakers: "Open breakers", breakersNone: "No breaker is open. One opens when calls of the same node fail again and again, and shows here.", breaker: "Definition and node", failures: "Failed of the last calls", opened: "Opened",
     breakerState: { open: "open", half_open: "being tried", closed: "closed" },
   },

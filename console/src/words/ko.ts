@@ -237,9 +237,9 @@ export const ko = {
     triggers: { timer: "시간", message: "메시지", signal: "신호", error: "오류", escalation: "상위 보고", compensation: "되돌리기", terminate: "모두 끝내기" } as Record<string, string>,
   },
   ops: {
-    limits: "테넌트의 한도", limit: "무엇", most: "한도", used: "지금", beyond: "넘으면", perRun: "실행마다",
-    beyondWords: { refused: "받지 않아요", fails: "그 단계가 실패해요", waits: "자리가 날 때까지 기다려요", pauses: "실행이 멈춰요", warns: "알려 줘요" } as Record<string, string>,
-    limitNames: { fan_items: "한 번에 하나씩 할 항목", children_per_run: "한 실행이 부른, 끝나지 않은 실행", call_depth: "실행이 실행을 부르는 깊이", starts_per_minute: "한 실행이 1분에 시작하는 실행", open_runs: "끝나지 않은 실행", open_work_items: "아무도 하지 않은 일", facts_warning: "알려 주기 전까지 한 실행의 사실", facts_per_run: "한 실행의 사실" } as Record<string, string>,
+    limits: "테넌트의 한도", limit: "무엇", most: "한도", used: "지금", beyond: "넘으면", perRun: "실행마다", ofHouse: "모두에게",
+    beyondWords: { refused: "받지 않아요", fails: "그 단계가 실패해요", waits: "자리가 날 때까지 기다려요", pauses: "실행이 멈춰요", warns: "알려 줘요", aside: "따로 해요" } as Record<string, string>,
+    limitNames: { fan_items: "한 번에 하나씩 할 항목", children_per_run: "한 실행이 부른, 끝나지 않은 실행", call_depth: "실행이 실행을 부르는 깊이", starts_per_minute: "한 실행이 1분에 시작하는 실행", open_runs: "끝나지 않은 실행", open_work_items: "아무도 하지 않은 일", facts_warning: "알려 주기 전까지 한 실행의 사실", facts_per_run: "한 실행의 사실", "sizes.body_bytes": "요청 본문의 바이트", "sizes.document_bytes": "문서의 바이트", "sizes.inline_bytes": "행 안에 두는 값의 바이트", "reads.loop_facts": "엔진 곁에서 읽지 않는 실행의 사실" } as Record<string, string>,
     breakers: "열린 차단기", breakersNone: "열린 차단기가 없어요. 같은 곳을 부르는 일이 거듭 실패하면 차단기가 열리고 여기에 나와요.", breaker: "정의와 노드", failures: "마지막 호출 가운데 실패", opened: "열린 때",
     breakerState: { open: "열림", half_open: "시험 중", closed: "닫힘" } as Record<string, string>,
   },

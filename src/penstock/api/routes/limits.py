@@ -9,7 +9,7 @@ from penstock.api.bodies import ResponseBody
 from penstock.api.replies import reply
 from penstock.api.server_state import Door, may
 from penstock.api.strict_routes import StrictRoute
-from penstock.app.maintenance.tenant_limits import LimitUse, limit_uses
+from penstock.app.maintenance.tenant_limits import LimitUse, house_limits, limit_uses
 
 router = APIRouter(tags=["operations"], route_class=StrictRoute)
 
@@ -19,11 +19,15 @@ class LimitOut(ResponseBody, of=LimitUse):
 
 
 class LimitsOut(ResponseBody):
+    """`house` are those that hold for all tenants alike, under the names of their settings."""
+
     items: list[LimitOut]
+    house: list[LimitOut]
 
 
 @router.get("/limits", response_model=LimitsOut, summary="Limits of the tenant", dependencies=[may("ops.read")])
 async def limits(door: Door) -> Response:
-    """What happens beyond each: refused (429), fails, waits, pauses, warns. `used` is null where a limit holds for each
-    run."""
-    return reply(LimitsOut, {"items": limit_uses(door.store, door.settings, door.tenant)})
+    """What happens beyond each: refused (429, 413), fails, waits, pauses, warns, aside. `used` is null where a limit
+    holds for each run."""
+    uses = limit_uses(door.store, door.settings, door.tenant)
+    return reply(LimitsOut, {"items": uses, "house": house_limits(door.settings)})

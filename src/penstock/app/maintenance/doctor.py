@@ -19,7 +19,7 @@ import msgspec
 import penstock
 from penstock.app.access.audit import AuditLog
 from penstock.app.access.connection_limits import connection_limits, handles, total_of
-from penstock.app.maintenance.tenant_limits import limit_uses, nearly_full
+from penstock.app.maintenance.tenant_limits import house_limits, limit_uses, nearly_full
 from penstock.app.maintenance.verify import verify
 from penstock.errors import AuditKeyUnreadable, PenstockError
 from penstock.host.limits import LIMITS, Limits
@@ -135,6 +135,12 @@ def _limits(asked: DoctorOptions) -> Iterator[Check]:
             says = f"Tenant {tenant} has {use.used:,} of {use.limit:,} {use.what}; what is beyond it {beyond}."
             hint = f"End or finish some, or raise tenants.{tenant}.limits.{use.name}."
             yield Check("limits", "wrong" if use.used == use.limit else "note", says, hint)
+
+
+def _sizes(asked: DoctorOptions) -> Iterator[Check]:
+    """What holds for the whole house: a body is read before it is known whose it is."""
+    says = ", ".join(f"{limit.name} {limit.limit:,}" for limit in house_limits(asked.settings))
+    yield Check("sizes", "ok", f"Of everybody: {says}.")
 
 
 def _server(asked: DoctorOptions) -> Iterator[Check]:
@@ -269,5 +275,5 @@ def _address(body: Mapping[str, Any]) -> tuple[str, int] | None:
 
 
 LOOKS: tuple[Callable[[DoctorOptions], Iterator[Check]], ...] = (
-    _store, _driver, _audit, _disk, _clock, _secrets, _connections, _limits, _server, _extras, _console, _port,
+    _store, _driver, _audit, _disk, _clock, _secrets, _connections, _limits, _sizes, _server, _extras, _console, _port,
 )  # fmt: skip

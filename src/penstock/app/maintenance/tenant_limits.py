@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
+from penstock.app.runs.long.length import LOOP_FACTS, loop_facts_of
 from penstock.host.limits import LIMITS, Limits
+from penstock.host.sizes import Sizes, sizes_of
 from penstock.host.start_limits import CountingStore
 
 #: from this share of a limit on somebody should look
@@ -15,13 +17,14 @@ NEARLY = 0.8
 
 
 class LimitUse(msgspec.Struct, frozen=True, kw_only=True):
-    """One limit of a tenant. `used` is None where it holds for each run and not for all of them together."""
+    """One limit of a tenant. `used` is None where it holds for each run and not for all of them together; one of the
+    whole house has the name of its setting."""
 
     name: str
     limit: int
     default: int
     used: int | None
-    beyond: str  # refused, fails, waits, pauses, warns
+    beyond: str  # refused, fails, waits, pauses, warns, aside
     code: str
     what: str
 
@@ -39,6 +42,28 @@ def limit_uses(store: CountingStore, settings: Mapping[str, Any], tenant: str) -
         )
         for limit in LIMITS
     ]  # fmt: skip
+
+
+#: of the whole house: what it is, what happens beyond it, and what a refusal says
+_HOUSE = {
+    "sizes.body_bytes": ("bytes of a request's body", "refused", "PS-413-BODY"),
+    "sizes.document_bytes": ("bytes of a document", "refused", "PS-413-DOCUMENT"),
+    "sizes.inline_bytes": ("bytes of a value in a row; larger ones are kept beside it", "aside", ""),
+    "reads.loop_facts": ("facts of a run that is read where the engine runs; longer ones beside it", "aside", ""),
+}
+
+
+def house_limits(settings: Mapping[str, Any]) -> list[LimitUse]:
+    """Those that hold for all tenants alike. Raises BadInput for a setting that is none."""
+    sizes, plain = sizes_of(settings), Sizes()
+    known = {f"sizes.{name}": (getattr(sizes, name), getattr(plain, name)) for name in Sizes.__struct_fields__}
+    known["reads.loop_facts"] = (loop_facts_of(settings), LOOP_FACTS)
+    return [
+        LimitUse(
+            name=name, limit=known[name][0], default=known[name][1], used=None, beyond=beyond, code=code, what=what
+        )
+        for name, (what, beyond, code) in _HOUSE.items()
+    ]
 
 
 def nearly_full(uses: list[LimitUse]) -> Iterator[LimitUse]:
