@@ -21,7 +21,7 @@ from penstock.api import long_reads
 from penstock.api.long_reads import Answer, LongReads, Question, Told
 from penstock.api.route_table import ROUTES
 from penstock.app.access.roles import Person
-from penstock.app.runs.long.length import is_long
+from penstock.app.runs.long.read_limits import is_long
 from penstock.app.runs.long.reader_door import ReaderOptions
 from penstock.app.runs.long.slices import SLICE
 from penstock.app.runs.timeline.events import EventPage

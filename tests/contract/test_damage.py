@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.maintenance.contents import quick_look
+from penstock.app.maintenance.integrity import quick_look
 from penstock.app.maintenance.verify import verify
 from penstock.cli.main import main
 from penstock.store.sqlite import Sqlite

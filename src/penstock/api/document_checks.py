@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.access.holders import Held, unheld
+from penstock.app.access.missing_candidates import Held, unheld
 from penstock.app.releases.documents import compile_source
 from penstock.app.releases.inspection import Inspection, inspect
 from penstock.errors import (

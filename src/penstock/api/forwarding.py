@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from penstock.api.long_reads import Answer, LongReads, Question, Told
 from penstock.api.server_state import Caller, ServerState, caller_of, server_of
-from penstock.app.runs.long.length import is_long
+from penstock.app.runs.long.read_limits import is_long
 from penstock.app.runs.timeline.events import EventPage
 from penstock.app.runs.waiting.environment import held_effects
 from penstock.errors import RunAmbiguous, RunNotFound

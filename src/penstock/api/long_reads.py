@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.access.roles import Person
-from penstock.app.runs.long.length import LOOP_FACTS
+from penstock.app.runs.long.read_limits import LOOP_FACTS
 from penstock.app.runs.long.reader_door import ReaderOptions
 from penstock.errors import ReaderFailed, ReadsTooMany
 

@@ -36,7 +36,7 @@ from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.keys import first_key
 from penstock.app.penstock import Penstock
 from penstock.app.runs.commands.batches import Batches
-from penstock.app.runs.long.length import loop_facts_of
+from penstock.app.runs.long.read_limits import loop_facts_of
 from penstock.app.runs.long.reader_door import options_of
 from penstock.demo import sample_runs as living
 from penstock.host.limits import Limits

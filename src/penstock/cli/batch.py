@@ -22,8 +22,8 @@ from penstock.app.runs.commands.bulk import BulkCommand, BulkOutcome, command_ma
 from penstock.app.runs.commands.moves import PERMISSIONS as NEEDED
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.search import Filters
-from penstock.cli.acting import KEY, By, acting
 from penstock.cli.drive import attached, driving, driving_or_attached, until_done
+from penstock.cli.identity import KEY, By, identify
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Limit, Store, read_text_or_value
 from penstock.cli.output import DONE, FAILED, TONES, moment, print_json, print_list, print_one, say, short, store_option
@@ -197,7 +197,7 @@ def _time(text: str | None, what: str) -> int | None:
 def _acting(door: Queries, by: str | None, permission: str) -> tuple[str, frozenset[str]]:
     """Who has a key may do what it says; else whoever owns the store may do what the other commands do."""
     if os.environ.get(KEY, "").strip():
-        who: Any = acting(door, by, permission)
+        who: Any = identify(door, by, permission)
         return who.user, who.permissions
     return by or _me(), frozenset(PERMISSIONS)
 

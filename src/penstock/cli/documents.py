@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from penstock.app.access.holders import Held, held_by_rows, unheld
+from penstock.app.access.missing_candidates import Held, held_by_rows, unheld
 from penstock.app.drawing.render import Form, Subject, of_run, render
 from penstock.app.registry.registry import known_to, rows_of
 from penstock.app.releases.documents import check_source, compile_source

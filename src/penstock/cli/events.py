@@ -13,8 +13,8 @@ import typer
 from penstock.app.penstock import Penstock
 from penstock.app.releases.triggers import EventReceipt
 from penstock.app.runs.run_view import RunView
-from penstock.cli.acting import By, acting
 from penstock.cli.drive import driving_or_attached, until_done
+from penstock.cli.identity import By, identify
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store, read_value
 from penstock.cli.output import DONE, TONES, moment, print_json, print_list, run_json, say, short, status_text
@@ -52,7 +52,7 @@ async def _send(
 ) -> tuple[EventReceipt, list[RunView]]:
     async with contextlib.AsyncExitStack() as stack:
         door = await driving_or_attached(stack, store, create=True)  # it is kept for runs to come
-        receipt = await door.send_event(source, payload, id=id, by=acting(door, by, "events.send"))
+        receipt = await door.send_event(source, payload, id=id, by=identify(door, by, "events.send"))
         runs = [*receipt.resumed, *receipt.started]
         return receipt, await at_rest(door, runs) if door.drives else [door.view(run) for run in runs]
 

@@ -13,7 +13,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.registry.artifact_types import TYPES, known_type, read_artifact
 from penstock.app.registry.proposals import Proposal, Proposals
 from penstock.app.registry.registry import GOVERNED, shown
-from penstock.cli.acting import By, acting
+from penstock.cli.identity import By, identify
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, SelectedTenant, Store, read_source
 from penstock.cli.output import (
@@ -95,7 +95,7 @@ def put(
 
 
 def _author(door: Penstock, by: str | None) -> str:
-    who = four_eyes.author_of(door, acting(door, by, "registry.write"))
+    who = four_eyes.author_of(door, identify(door, by, "registry.write"))
     assert who is not None, "where four eyes are asked for, nobody acts without a name"
     return who
 
@@ -125,7 +125,7 @@ def _print_proposal(proposal: Proposal) -> None:
 def approve(type: Type, id: Id, by: By = None, json: Json = False, store: Store = STORE) -> int:
     """Put what another has proposed in force."""
     with _WritableStore(store) as door:
-        who = acting(door, by, "definition.approve")
+        who = identify(door, by, "definition.approve")
         if who is None:
             raise BadInput(what="--by", why="nobody is named", hint="Write --by USER, or set PENSTOCK_KEY.")
         Proposals(door, known_type(type)).approve(id, who)
@@ -135,7 +135,7 @@ def approve(type: Type, id: Id, by: By = None, json: Json = False, store: Store 
 def reject(type: Type, id: Id, by: By = None, json: Json = False, store: Store = STORE) -> int:
     """Reject what was proposed."""
     with _WritableStore(store) as door:
-        acting(door, by, "definition.approve")
+        identify(door, by, "definition.approve")
         Proposals(door, known_type(type)).drop(id)
     return _done({"type": type, "id": id, "status": "rejected"}, f"the proposal of {type} «{id}» is gone", json)
 

@@ -15,8 +15,8 @@ from penstock.app.penstock import Penstock
 from penstock.app.releases.diff import Change
 from penstock.app.releases.releases import ActiveRelease, Releases, document_of
 from penstock.app.releases.version_row import version_row
-from penstock.cli.acting import By, acting
 from penstock.cli.drive import attached, driving_or_attached, until_done
+from penstock.cli.identity import By, identify
 from penstock.cli.options import STORE, Document, Json, SelectedTenant, Store
 from penstock.cli.output import (
     DONE,
@@ -66,7 +66,7 @@ def submit(
     """Check a workflow, give it its version, and ask for its approval. The same document again changes nothing."""
     with _opened(store) as versions:
         try:
-            who = acting(versions.door, by, "definition.write")
+            who = identify(versions.door, by, "definition.write")
             done = versions.submit(file, by=who, change_summary=summary)
         except DocumentInvalid as wrong:
             wrong.facts["file"] = str(file)
@@ -132,7 +132,7 @@ def approve(name: Name, version: Version, by: By = None, json: Json = False, sto
 
 
 def _approver(versions: Releases, by: str | None) -> Who | None:
-    return acting(versions.door, by, "definition.approve")
+    return identify(versions.door, by, "definition.approve")
 
 
 def reject(
@@ -160,7 +160,7 @@ def activate(name: Name, version: Version, by: By = None, json: Json = False, st
 async def _activate(store: Path, name: str, version: int, by: str | None) -> ActiveRelease:
     async with contextlib.AsyncExitStack() as stack:
         door = await driving_or_attached(stack, store)
-        return door.releases.activate(name, version, by=acting(door, by, "definition.activate"))
+        return door.releases.activate(name, version, by=identify(door, by, "definition.activate"))
 
 
 def deprecate(name: Name, version: Version, json: Json = False, store: Store = STORE) -> int:

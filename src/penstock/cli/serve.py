@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.app.access.connection_limits import connection_limits
-from penstock.app.maintenance.contents import quick_look
+from penstock.app.maintenance.integrity import quick_look
 from penstock.app.penstock import Penstock
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Profile, Store

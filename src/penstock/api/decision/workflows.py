@@ -16,7 +16,7 @@ from penstock.api.forwarding import forwarded_when_large
 from penstock.api.problems import finding_body
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
-from penstock.app.access.holders import held_by_users
+from penstock.app.access.missing_candidates import held_by_users
 from penstock.app.releases.releases import canonical, document_of
 from penstock.app.releases.triggers import trigger_findings
 from penstock.app.releases.version_row import version_row

@@ -18,7 +18,7 @@ from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import definitions as shape
 from penstock.api.shapes.runs import GraphOut
-from penstock.app.access.holders import held_by_users
+from penstock.app.access.missing_candidates import held_by_users
 from penstock.app.drawing.render import of_definition
 from penstock.app.drawing.run_graph import definition_graph
 from penstock.app.releases.releases import document_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.maintenance.contents import check_contents, damage_said
+from penstock.app.maintenance.integrity import check_integrity, damage_said
 from penstock.app.maintenance.projections import Projections
 from penstock.errors import StoreAway, StoreBusy
 from penstock.host.blobs import REF
@@ -83,7 +83,7 @@ def verify(store: Store, newest: int | None = None) -> Report:
         return report
     with damage_said(report.say, "D3", "the nets cannot be counted"):
         check_nets(store, store.net_numbers(), report.say)
-    check_contents(store, report.say)
+    check_integrity(store, report.say)
     return report
 
 

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 import msgspec
 
 from penstock.app.metrics.tiles import DayFigures
-from penstock.app.runs.long.length import LOOP_FACTS
+from penstock.app.runs.long.read_limits import LOOP_FACTS
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.summary import RunSummary, load_readings, moment, summary, why_within

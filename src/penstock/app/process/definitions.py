@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from penstock.app.access import four_eyes
 from penstock.app.access.candidates import Who, id_of
-from penstock.app.access.holders import held_by_users, unheld
+from penstock.app.access.missing_candidates import held_by_users, unheld
 from penstock.app.access.roles import config_of
 from penstock.app.process.called_definitions import Called, called_by
 from penstock.app.releases.diff import summary

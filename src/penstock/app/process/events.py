@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.app.process.definitions import imported
 from penstock.app.process.work_items import run_of
-from penstock.app.runs.long.length import LOOP_FACTS
+from penstock.app.runs.long.read_limits import LOOP_FACTS
 from penstock.dialects.process.events import events
 from penstock.dialects.process.instance import Instance
 from penstock.host.blobs import Blobs

@@ -16,7 +16,7 @@ from penstock.app.inbox.comments import Comments, ItemComment, check_eligible, t
 from penstock.app.inbox.open_items import InboxItem, asked_of
 from penstock.app.process.definitions import Processes
 from penstock.app.runs.commands.answers import check_result
-from penstock.app.runs.long.length import LOOP_FACTS
+from penstock.app.runs.long.read_limits import LOOP_FACTS
 from penstock.dialects.process import words
 from penstock.dialects.process.instance import Instance, Passage, WorkItem, initiator
 from penstock.errors import (

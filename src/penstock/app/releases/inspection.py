@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.access.holders import Held, unheld
+from penstock.app.access.missing_candidates import Held, unheld
 from penstock.app.drawing.net_graph import NetDrawing, drawing_of
 from penstock.app.drawing.run_graph import RunGraph, definition_graph
 from penstock.app.releases.documents import compile_source

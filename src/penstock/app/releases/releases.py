@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from penstock.app.access import four_eyes
 from penstock.app.access.candidates import Who, id_of
-from penstock.app.access.holders import held_by_users, unheld
+from penstock.app.access.missing_candidates import held_by_users, unheld
 from penstock.app.language import app_language
 from penstock.app.releases.diff import Change, changes, summary
 from penstock.app.releases.documents import compile_source, read_source

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from penstock.app.runs.long.length import is_long
+from penstock.app.runs.long.read_limits import is_long
 from penstock.app.runs.long.slices import in_slices
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.run_view import RunFold, RunView, run_word

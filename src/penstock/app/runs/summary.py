@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.app.access.idempotency import shown_key
 from penstock.app.drawing.tone import run_state, run_tone
-from penstock.app.runs.long.length import LOOP_FACTS, is_long
+from penstock.app.runs.long.read_limits import LOOP_FACTS, is_long
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.run_view import run_word

@@ -19,8 +19,8 @@ from penstock.app.process.models import Proposed, extracted
 from penstock.app.process.models import import_discovered as discovered
 from penstock.app.process.reevaluation import ThresholdReading, reevaluation
 from penstock.app.releases.documents import read_source
-from penstock.cli.acting import By, Claimed, acting
 from penstock.cli.drive import attached, driving_or_attached, until_done
+from penstock.cli.identity import By, Claimed, identify
 from penstock.cli.options import STORE, Document, Json, Store
 from penstock.cli.output import DONE, TONES, finding_json, print_finding, print_json, print_list, say, short
 from penstock.cli.process.event_log import log
@@ -70,7 +70,7 @@ def define(
         async with contextlib.AsyncExitStack() as stack:
             door = await driving_or_attached(stack, store, create=True)
             return await Processes(door).define(
-                read_source(file), by=acting(door, by, "definition.write"), unsound=unsound
+                read_source(file), by=identify(door, by, "definition.write"), unsound=unsound
             )
 
     try:
@@ -177,7 +177,7 @@ def approve(
 
 
 def _approver(door: Penstock, by: str | None) -> Who:
-    who = acting(door, by, "process.model.approve")
+    who = identify(door, by, "process.model.approve")
     if who is None:
         raise BadInput(what="--by", why="nobody is named", hint="Write --by USER, or set PENSTOCK_KEY.")
     return who
@@ -226,7 +226,7 @@ def import_discovered(
         async with contextlib.AsyncExitStack() as stack:
             door = await driving_or_attached(stack, store, create=True)
             return await discovered(
-                door, log, source, mined, by=acting(door, by, "definition.write") or Claimed("cli"), base=base
+                door, log, source, mined, by=identify(door, by, "definition.write") or Claimed("cli"), base=base
             )
 
     try:
@@ -254,7 +254,7 @@ def extract(
             door = await driving_or_attached(stack, store, create=True)
             words = await text_of_pdf(source) if text is None else text
             return await extracted(
-                door, words, id=id, by=acting(door, by, "definition.write") or Claimed("cli"), store=save
+                door, words, id=id, by=identify(door, by, "definition.write") or Claimed("cli"), store=save
             )
 
     done = until_done(work())

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from penstock.errors import ExprError, ExprNotSupported, ExprSyntaxError
 from penstock.executors.parts.rules.feel import NotSupported, compile_test, compile_value
 from penstock.executors.parts.rules.feel.functions import extreme
-from penstock.executors.parts.rules.feel.moments import MOMENT_KINDS
 from penstock.executors.parts.rules.feel.numbers import is_number, total
+from penstock.executors.parts.rules.feel.temporal import TEMPORAL_TYPES
 from penstock.executors.parts.rules.feel.types import Convert, Unfit, base_kind, converter
 from penstock.executors.parts.rules.feel.values import equal
 from penstock.executors.parts.rules.pack import Column, Output, Table
@@ -170,7 +170,7 @@ def compile_table(table: Table, at: str, report: Report, names: Collection[str],
     types = [
         (index, column.name or column.expression, converter(column.type))
         for index, column in enumerate(table.inputs)
-        if column.type and (table.language == "feel" or base_kind(column.type) in MOMENT_KINDS)
+        if column.type and (table.language == "feel" or base_kind(column.type) in TEMPORAL_TYPES)
     ]
     lines = [maker.line(index) for index in range(len(table.rules))]
     default = None

@@ -9,8 +9,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from penstock.executors.parts.rules.feel import moments
-from penstock.executors.parts.rules.feel.moments import MOMENTS, Months, read_data
+from penstock.executors.parts.rules.feel import temporal
 from penstock.executors.parts.rules.feel.numbers import (
     calculate,
     integral,
@@ -22,6 +21,7 @@ from penstock.executors.parts.rules.feel.numbers import (
     whole,
 )
 from penstock.executors.parts.rules.feel.refusal import NotSupported
+from penstock.executors.parts.rules.feel.temporal import TEMPORAL, Months, read_data
 from penstock.executors.parts.rules.feel.values import compare, equal, negative
 
 _NUMBER = re.compile(r"\s*(-?)((?:\d{1,300}(?:\.\d{1,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?)\s*\Z", re.ASCII)
@@ -102,8 +102,8 @@ def _text(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, int | float | Decimal):
         return number_text(value)
-    if isinstance(value, MOMENTS):
-        return moments.text_of(value)
+    if isinstance(value, TEMPORAL):
+        return temporal.text_of(value)
     raise NotSupported("string() of a list, a context or a range is not written")
 
 
@@ -125,7 +125,7 @@ def _contained(values: Any, wanted: Any) -> Any:
 def _date(*given: Any) -> Any:
     if len(given) == 3:
         year, month, day = map(integral, given)
-        return None if year is None or month is None or day is None else moments.make_date(year, month, day)
+        return None if year is None or month is None or day is None else temporal.make_date(year, month, day)
     if len(given) != 1:
         return None
     moment = _read(given[0])
@@ -140,14 +140,14 @@ def _time(*given: Any) -> Any:
         offset = given[3] if len(given) == 4 else None
         if hour is None or minute is None or not is_number(given[2]) or not isinstance(offset, timedelta | None):
             return None
-        return moments.make_time(hour, minute, given[2], offset)
+        return temporal.make_time(hour, minute, given[2], offset)
     if len(given) != 1:
         return None
     moment = _read(given[0])
     if isinstance(moment, datetime):
         return moment.timetz()
     if isinstance(moment, date):  # a day begins at midnight of UTC
-        return moments.make_time(0, 0, 0, timedelta())
+        return temporal.make_time(0, 0, 0, timedelta())
     return moment if isinstance(moment, time) else None
 
 
@@ -156,7 +156,7 @@ def _moment(first: Any, clock: Any = Ellipsis) -> Any:
     if not isinstance(day, date):
         return None
     if clock is Ellipsis:
-        return day if isinstance(day, datetime) else moments.midnight(day)
+        return day if isinstance(day, datetime) else temporal.midnight(day)
     day = day.date() if isinstance(day, datetime) else day
     return datetime.combine(day, clock) if isinstance(clock, time) else None
 

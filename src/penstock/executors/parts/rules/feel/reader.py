@@ -13,12 +13,12 @@ from typing import Any
 
 from penstock.errors import ExprNotSupported, ExprSyntaxError
 from penstock.executors.parts.rules.feel import closures as C
-from penstock.executors.parts.rules.feel import moments
+from penstock.executors.parts.rules.feel import temporal
 from penstock.executors.parts.rules.feel.closures import Part, Value, View
 from penstock.executors.parts.rules.feel.functions import FUNCTIONS
-from penstock.executors.parts.rules.feel.moments import MOMENT_KINDS
 from penstock.executors.parts.rules.feel.numbers import literal
 from penstock.executors.parts.rules.feel.refusal import NotSupported
+from penstock.executors.parts.rules.feel.temporal import TEMPORAL_TYPES
 from penstock.executors.parts.rules.feel.tokens import CONSTRUCTS, Token, broken, not_read, tokens, unquoted
 from penstock.executors.parts.rules.feel.values import Range, plain
 from penstock.lang.report import did_you_mean
@@ -175,7 +175,7 @@ class _Reader:
 
     def _of_kind_tested(self, part: Part) -> Part:
         """A text beside a date is no date in FEEL, and would take nothing without a word."""
-        if self.kind_tested in MOMENT_KINDS and C.written(part):
+        if self.kind_tested in TEMPORAL_TYPES and C.written(part):
             function = "duration" if "duration" in self.kind_tested else self.kind_tested
             raise self.wrong(f'The column is a {self.kind_tested}, and this is a text: write {function}("…")')
         return part
@@ -313,13 +313,13 @@ class _Reader:
     def _moment(self, text: str) -> Part:
         return C.fixed(self._read_moment(text, self.at - 1, "date, time or duration", ()))
 
-    def _read_moment(self, text: str, at: int, what: str, kinds: Collection[str]) -> moments.Moment:
+    def _read_moment(self, text: str, at: int, what: str, kinds: Collection[str]) -> temporal.Temporal:
         start = self.tokens[at].start
         try:
-            moment = moments.read(text)
+            moment = temporal.read(text)
         except NotSupported as refusal:
             raise broken(self.source, start, str(refusal)) from None
-        if moment is None or (kinds and moments.kind_of(moment) not in kinds):
+        if moment is None or (kinds and temporal.kind_of(moment) not in kinds):
             raise broken(self.source, start, f"«{text}» is no {what}")
         return moment
 

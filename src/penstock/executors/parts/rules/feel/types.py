@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC
 from typing import Any
 
-from penstock.executors.parts.rules.feel import moments
+from penstock.executors.parts.rules.feel import temporal
 from penstock.executors.parts.rules.feel.closures import Value
-from penstock.executors.parts.rules.feel.moments import MOMENT_KINDS, read_data
 from penstock.executors.parts.rules.feel.reader import compile_test
+from penstock.executors.parts.rules.feel.temporal import TEMPORAL_TYPES, read_data
 from penstock.executors.parts.rules.feel.values import kind_of
 
 #: The kinds by all the names that files have for them.
@@ -66,13 +66,13 @@ def _of_kind(kind: str) -> Convert:
         if isinstance(value, list) and len(value) == 1 and kind != "list":
             value = value[0]  # FEEL: a list of one is that one
         written = isinstance(value, str)
-        if isinstance(value, str) and kind in MOMENT_KINDS:
+        if isinstance(value, str) and kind in TEMPORAL_TYPES:
             value = read_data(value) or value
         own = kind_of(value)
         if own == kind or (kind == "duration" and own.endswith("duration")):
             return value
         if kind == "date and time" and own == "date":  # DMN: midnight of UTC; a text of the data says no zone
-            return moments.midnight(value) if written else moments.midnight(value).replace(tzinfo=UTC)
+            return temporal.midnight(value) if written else temporal.midnight(value).replace(tzinfo=UTC)
         raise Unfit(f"{_shown(value)} is a {own}, not a {kind}")
 
     return convert
@@ -116,4 +116,4 @@ def _among(base: Convert, test: Value, values: str) -> Convert:
 
 
 def _shown(value: Any) -> str:
-    return f"{value!r:.60}" if not isinstance(value, moments.MOMENTS) else f"«{moments.text_of(value)}»"
+    return f"{value!r:.60}" if not isinstance(value, temporal.TEMPORAL) else f"«{temporal.text_of(value)}»"

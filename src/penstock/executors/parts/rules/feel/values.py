@@ -13,10 +13,10 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from penstock.executors.parts.rules.feel import moments
-from penstock.executors.parts.rules.feel.moments import MOMENTS, Months, read_data
+from penstock.executors.parts.rules.feel import temporal
 from penstock.executors.parts.rules.feel.numbers import calculate, compare_numbers, is_number, plain_number
 from penstock.executors.parts.rules.feel.refusal import NotSupported
+from penstock.executors.parts.rules.feel.temporal import TEMPORAL, Months, read_data
 
 MAX_TEXT = 1 << 20
 
@@ -38,8 +38,8 @@ class Range:
 
 def kind_of(value: Any) -> str:
     """The kind of a value, in the words of the standard."""
-    if isinstance(value, MOMENTS):
-        return moments.kind_of(value)
+    if isinstance(value, TEMPORAL):
+        return temporal.kind_of(value)
     for kind, name in _KINDS:
         if isinstance(value, kind):
             return name
@@ -66,10 +66,10 @@ def compare(left: Any, right: Any) -> int | None:
         return int(left > right) - int(left < right)
     if is_number(left) and is_number(right):
         return compare_numbers(left, right)
-    if isinstance(left, str) and isinstance(right, MOMENTS):
+    if isinstance(left, str) and isinstance(right, TEMPORAL):
         text = read_data(left)
-        return None if text is None else moments.compare_moments(*moments.beside(text, right))
-    if isinstance(left, MOMENTS) and isinstance(right, str):
+        return None if text is None else temporal.compare_temporal(*temporal.beside(text, right))
+    if isinstance(left, TEMPORAL) and isinstance(right, str):
         ordering = compare(right, left)
         return None if ordering is None else -ordering
     return compare_typed(left, right)
@@ -81,8 +81,8 @@ def compare_typed(left: Any, right: Any) -> int | None:
         return compare_numbers(left, right)
     if isinstance(left, str) and isinstance(right, str):
         return int(left > right) - int(left < right)
-    if isinstance(left, MOMENTS) and isinstance(right, MOMENTS):
-        return moments.compare_moments(left, right)
+    if isinstance(left, TEMPORAL) and isinstance(right, TEMPORAL):
+        return temporal.compare_temporal(left, right)
     return None
 
 
@@ -92,7 +92,7 @@ def equal(left: Any, right: Any) -> bool | None:
         return left is right
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right if isinstance(left, bool) and isinstance(right, bool) else None
-    if isinstance(left, str) and isinstance(right, MOMENTS) or isinstance(left, MOMENTS) and isinstance(right, str):
+    if isinstance(left, str) and isinstance(right, TEMPORAL) or isinstance(left, TEMPORAL) and isinstance(right, str):
         ordering = compare(left, right)
         return None if ordering is None else ordering == 0
     return equal_typed(left, right)
@@ -103,8 +103,8 @@ def equal_typed(left: Any, right: Any) -> bool | None:
         return left is right
     if kind_of(left) != kind_of(right):
         return None
-    if isinstance(left, MOMENTS):
-        return moments.equal_moments(left, right)
+    if isinstance(left, TEMPORAL):
+        return temporal.equal_temporal(left, right)
     if isinstance(left, list | tuple):
         return len(left) == len(right) and all(equal(a, b) is True for a, b in zip(left, right, strict=True))
     if isinstance(left, Mapping):
@@ -124,8 +124,8 @@ def member(value: Any, key: str) -> Any:
         return [member(item, key) for item in value]
     if isinstance(value, str):
         value = read_data(value)
-    if isinstance(value, MOMENTS):
-        return moments.property_of(value, key)
+    if isinstance(value, TEMPORAL):
+        return temporal.property_of(value, key)
     if isinstance(value, Range):
         return {
             "start": value.low, "end": value.high, "start included": value.closed[0], "end included": value.closed[1]
@@ -139,12 +139,12 @@ def arithmetic(symbol: str, left: Any, right: Any) -> Any:
         return calculate(symbol, left, right)
     if isinstance(left, str) and isinstance(right, str) and symbol == "+":
         return left + right if len(left) + len(right) <= MAX_TEXT else _too_long()
-    if isinstance(left, MOMENTS) or isinstance(right, MOMENTS):
-        return moments.arithmetic(symbol, _moment(left), _moment(right))
+    if isinstance(left, TEMPORAL) or isinstance(right, TEMPORAL):
+        return temporal.arithmetic(symbol, _moment(left), _moment(right))
     if symbol in ("*", "/", "-") and (isinstance(left, str) or isinstance(right, str)):
         first, second = _moment(left), _moment(right)  # "PT2H" * 2, as data has a duration
-        if isinstance(first, MOMENTS) or isinstance(second, MOMENTS):
-            return moments.arithmetic(symbol, first, second)
+        if isinstance(first, TEMPORAL) or isinstance(second, TEMPORAL):
+            return temporal.arithmetic(symbol, first, second)
     return None
 
 
@@ -158,7 +158,7 @@ def arithmetic_typed(symbol: str, left: Any, right: Any) -> Any:
 def negative(value: Any) -> Any:
     value = _moment(value)
     if isinstance(value, timedelta | Months):
-        return moments.negated(value)
+        return temporal.negated(value)
     return calculate("-", 0, value) if is_number(value) else None
 
 
@@ -178,8 +178,8 @@ def plain(value: Any) -> Any:
     """The value as JSON holds it: numbers are numbers, dates and durations are ISO texts."""
     if isinstance(value, Decimal):
         return plain_number(value)
-    if isinstance(value, MOMENTS):
-        return moments.text_of(value)
+    if isinstance(value, TEMPORAL):
+        return temporal.text_of(value)
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, Mapping):

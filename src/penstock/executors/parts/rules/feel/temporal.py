@@ -1,4 +1,4 @@
-"""Dates, times, moments and the two kinds of durations: reading, writing, properties and arithmetic.
+"""Temporal values: dates, times, both together, and the two kinds of durations. Reading, writing, arithmetic.
 
 They are Python's own, but for durations of years and months. What Python's cannot hold (years outside 1 to 9999, more
 than six digits of a second, zones by name) is refused by name.
@@ -51,9 +51,9 @@ class Months:
     months: int
 
 
-Moment = date | datetime | time | timedelta | Months
-MOMENTS = (date, time, timedelta, Months)
-MOMENT_KINDS = frozenset(
+Temporal = date | datetime | time | timedelta | Months
+TEMPORAL = (date, time, timedelta, Months)
+TEMPORAL_TYPES = frozenset(
     {"date", "time", "date and time", "days and time duration", "years and months duration", "duration"}
 )
 
@@ -61,7 +61,7 @@ MOMENT_KINDS = frozenset(
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read(text: str) -> Moment | None:
+def read(text: str) -> Temporal | None:
     """What a text is by the letter of the standard; null for any other text."""
     if len(text) > _LONGEST:
         return None
@@ -83,7 +83,7 @@ def read(text: str) -> Moment | None:
     return None
 
 
-def read_data(text: str) -> Moment | None:
+def read_data(text: str) -> Temporal | None:
     """What a text in somebody's data is: also without seconds, and with a blank for the T."""
     moment = read(text)
     if moment is not None or len(text) > _LONGEST:
@@ -181,7 +181,7 @@ def midnight(day: date) -> datetime:
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
-def text_of(moment: Moment) -> str:
+def text_of(moment: Temporal) -> str:
     """The shortest text that is read as the same again."""
     if isinstance(moment, Months):
         return _months_text(moment.months)
@@ -216,7 +216,7 @@ def _span_text(span: timedelta) -> str:
 # ---- comparing -------------------------------------------------------------------------------------------------------
 
 
-def compare_moments(left: Moment, right: Moment) -> int | None:
+def compare_temporal(left: Temporal, right: Temporal) -> int | None:
     """-1, 0 or 1 of two of one kind; null of two kinds, and where only one has a zone."""
     if isinstance(left, Months) and isinstance(right, Months):
         return compare_numbers(left.months, right.months)
@@ -226,13 +226,13 @@ def compare_moments(left: Moment, right: Moment) -> int | None:
     return int(first > second) - int(first < second)
 
 
-def equal_moments(left: Moment, right: Moment) -> bool | None:
+def equal_temporal(left: Temporal, right: Temporal) -> bool | None:
     if kind_of(left) != kind_of(right):
         return None
-    return compare_moments(left, right) == 0
+    return compare_temporal(left, right) == 0
 
 
-def beside(text: Moment, moment: Moment) -> tuple[Moment, Moment]:
+def beside(text: Temporal, moment: Temporal) -> tuple[Temporal, Temporal]:
     """A text of the data and the moment it stands beside, made comparable: a day is its midnight, and what has no zone
     is of UTC."""
     if isinstance(text, datetime) != isinstance(moment, datetime):
@@ -242,24 +242,24 @@ def beside(text: Moment, moment: Moment) -> tuple[Moment, Moment]:
     return text, moment
 
 
-def _as_moment(value: Moment) -> Moment:
+def _as_moment(value: Temporal) -> Temporal:
     return midnight(value) if isinstance(value, date) and not isinstance(value, datetime) else value
 
 
-def _in_utc(value: Moment) -> Moment:
+def _in_utc(value: Temporal) -> Temporal:
     return value.replace(tzinfo=UTC) if isinstance(value, datetime | time) and value.tzinfo is None else value
 
 
-def _has_zone(value: Moment) -> bool:
+def _has_zone(value: Temporal) -> bool:
     return isinstance(value, datetime | time) and value.tzinfo is not None
 
 
-def _aligned(value: Moment) -> Any:
+def _aligned(value: Temporal) -> Any:
     """Times with a zone are compared as moments of one day: Python would take two of them apart by their offsets."""
     return datetime.combine(date(2000, 1, 2), value) if isinstance(value, time) else value
 
 
-def kind_of(value: Moment) -> str:
+def kind_of(value: Temporal) -> str:
     for kind, name in _KINDS:
         if isinstance(value, kind):
             return name
@@ -362,7 +362,7 @@ def negated(span: timedelta | Months) -> timedelta | Months:
 # ---- properties ------------------------------------------------------------------------------------------------------
 
 
-def property_of(value: Moment, name: str) -> Any:
+def property_of(value: Temporal, name: str) -> Any:
     """`.year` and its like; null where the kind has no such property."""
     kind = _PROPERTIES.get(kind_of(value), {})
     return kind[name](value) if name in kind else None

@@ -31,7 +31,7 @@ class Claimed(msgspec.Struct, frozen=True):
     proved: bool = False
 
 
-def acting(door: Queries, by: str | None, permission: str) -> Who | None:
+def identify(door: Queries, by: str | None, permission: str) -> Who | None:
     """Whoever the key in the environment is for, with what that key may do; else who is named. Raises KeyInvalid and
     its like, NotAllowed, BadInput where the two differ."""
     token = os.environ.get(KEY, "").strip()

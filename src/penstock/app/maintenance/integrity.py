@@ -34,7 +34,7 @@ def damage_said(say: Say, check: str, what: str) -> Iterator[None]:
         say(check, f"{what}: {type(error).__name__}: {error}")
 
 
-def check_contents(store: Store, say: Say) -> None:
+def check_integrity(store: Store, say: Say) -> None:
     with damage_said(say, "D1", "the store cannot be looked through"):
         for line in store.damage():
             say("D1", line)
