@@ -132,8 +132,12 @@ def test_limits_are_shown_with_what_is_used_and_what_happens_beyond(server: Serv
     page = window(ADMIN)
     page.goto("/ops")
     rows = page.get_by_role("region", name="테넌트의 한도").locator("tbody tr")
-    limits = read(server, "/limits")["items"]
-    expect(rows).to_have_count(len(limits))
+    limits, house = read(server, "/limits")["items"], read(server, "/limits")["house"]
+    expect(rows).to_have_count(len(limits) + len(house))
+    for limit in house:
+        row = rows.filter(has_text=limit["name"])
+        expect(row).to_contain_text(f"{limit['limit']:,}모두에게")
+        expect(row).to_contain_text(f"요 {limit['code']}" if limit["code"] else "따로 해요")
     for limit in limits:
         row = rows.filter(has_text=f"limits.{limit['name']}")
         expect(row).to_contain_text(f"{limit['limit']:,}")
