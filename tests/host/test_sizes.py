@@ -28,7 +28,10 @@ def test_a_setting_that_is_none_is_refused_by_its_name(value: object) -> None:
     [
         ("/api/v1/runs", 2000), ("/api/v1/runs/definitions", 2000), ("/api/runs:batch", 2000), ("/hooks/x", 2000),
         ("/api/v1/definitions/check", 6000), ("/api/definitions", 6000), ("/api/v1/diagrams:validate", 6000),
-        ("/api/v1/processes/definitions/x", 6000), ("/api/v1/drafts/x", 6000),
+        ("/api/v1/processes/definitions/x", 6000), ("/api/v1/drafts/x", 6000), ("/api/v1/workflows/", 6000),
+        ("/api/v1/processes/definitions:import-bpmn", 6000), ("/api/v1/processes/definitions/x:approve", 6000),
+        ("/api/v1/processes/definitions/x/instances", 2000), ("/api/v1/diagrams/x/runs", 2000),
+        ("/api/v1/workflows/x/trigger", 2000), ("/api/v1/processes/workitems/x:submit", 2000),
     ],
 )  # fmt: skip
 def test_a_body_with_a_document_may_be_larger(path: str, limit: int) -> None:

@@ -32,8 +32,11 @@ SECURITY = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Content-Security-Policy": _POLICY,
 }
-#: resources that documents are sent to
-_DOCUMENTS = frozenset({"definitions", "diagrams", "workflows", "processes", "drafts"})
+#: where documents are sent to; what a run is given goes to other addresses below the same resources
+_DOCUMENT = re.compile(
+    r"definitions(/check|/inspect)?|diagrams(:validate)?|workflows(/validate)?|drafts/[^/]*"
+    r"|processes/definitions(/[^/]*)?(:[a-z-]+)?"
+)
 #: the rendered API page brings its own script, which is served from here too
 DOCS = "/api/docs"
 
@@ -100,8 +103,8 @@ class EdgeMiddleware:
 def body_limit(path: str, options: Options) -> int:
     """Documents may be larger than what a run is given; as texts in JSON they are larger than they are."""
     _, _, rest = path.partition("/api/")
-    resource = rest.removeprefix("v1/").partition("/")[0].partition(":")[0]
-    return max(options.body_limit, options.document_limit * 3 // 2) if resource in _DOCUMENTS else options.body_limit
+    is_document = _DOCUMENT.fullmatch(rest.removeprefix("v1/").rstrip("/")) is not None
+    return max(options.body_limit, options.document_limit * 3 // 2) if is_document else options.body_limit
 
 
 class BodyTooLarge(Exception):
