@@ -53,7 +53,7 @@ class CodeExecutor:
 
     name = "code"
     #: scripts need a processor each: more at once only stand in each other's way, and in the engine's
-    width = 2 * max(2, os.cpu_count() or 2)
+    width = 1 + max(2, os.cpu_count() or 2)
 
     def __init__(self) -> None:
         self._pool: Any = None

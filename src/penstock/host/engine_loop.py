@@ -94,7 +94,9 @@ class EngineLoop(EngineParts):
         if self.outcomes.news:
             self.outcomes.keep_news()
         intake = self.intake
-        intake.short_slices = turns.short_slices = self.others_work()
+        if (short := self.others_work()) != turns.short_slices:
+            intake.short_slices = turns.short_slices = short
+            self.limits.shorten(short)
         self.dispatch.begin_slice()
         if intake.told:
             intake.poll()

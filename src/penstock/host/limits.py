@@ -16,6 +16,8 @@ from penstock.kernel.run import Caps
 
 #: facts that one run may make in a turn before others have theirs
 SLICE = 500
+#: the same while somebody waits for an answer on the loop
+SHORT_SLICE = 100
 #: so many are counted whenever it matters
 CHEAP = 1000
 
@@ -59,7 +61,7 @@ class Limits:
     """The limits of every tenant, worked out once each."""
 
     def __init__(self, settings: Mapping[str, Any] | None = None, *, slice: int = SLICE) -> None:
-        self.settings, self.slice = settings or {}, slice
+        self.settings, self.slice, self.short = settings or {}, slice, False
         self.known: dict[str, TenantLimits] = {}
         for name in self.settings:
             _check(name, self.settings[name])
@@ -68,10 +70,19 @@ class Limits:
         limits = self.known.get(tenant)
         if limits is None:
             values = {limit.name: self._value(tenant, limit) for limit in LIMITS}
-            caps = Caps(self.slice, values["fan_items"], values["facts_warning"], values["facts_per_run"])
+            caps = Caps(self._slice(), values["fan_items"], values["facts_warning"], values["facts_per_run"])
             share = float(self.settings.get(f"tenants.{tenant}.{SHARE}") or 1)
             limits = self.known[tenant] = TenantLimits(values, caps, share)
         return limits
+
+    def shorten(self, short: bool) -> None:
+        """Turns of every run end sooner, or as late as before."""
+        self.short = short
+        for limits in self.known.values():
+            limits.caps.slice = self._slice()
+
+    def _slice(self) -> int:
+        return min(self.slice, SHORT_SLICE) if self.short else self.slice
 
     def caps(self, tenant: str) -> Caps:
         return self.of(tenant).caps

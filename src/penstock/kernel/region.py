@@ -16,8 +16,10 @@ from penstock.kernel.view import View, failure_view
 from penstock.net.compiled import CNode
 from penstock.net.model import Body
 
-#: children that a fan opens before what they do is looked at
+#: more children than these are a fan,
 AT_ONCE = 100
+#: which opens so many before what they do is looked at
+OPENED_AT_ONCE = 25
 #: C-23: how a branch ended; one that was cut off, because the others were enough, was skipped.
 _WORD = {"done": "succeeded", "open": "skipped", "cancelled": "skipped"}
 
@@ -77,7 +79,7 @@ def open_more(r: Run, firing: Firing, node: CNode) -> None:
     """The next children of a fan."""
     fan = firing.fan
     assert fan is not None and node.entry is not None, "only a fan has more to open"
-    for index, item, again in fan.items[fan.at : fan.at + AT_ONCE]:
+    for index, item, again in fan.items[fan.at : fan.at + OPENED_AT_ONCE]:
         open_child(r, firing, node, str(index), index, node.entry, item, None, True, again)
     if firing.fan is None:
         r.fans.discard(firing.no)

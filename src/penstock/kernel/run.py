@@ -30,7 +30,7 @@ DEEPEST = 64
 UNCAPPED = (1 << 63) - 1
 
 
-class Caps(msgspec.Struct, frozen=True):
+class Caps(msgspec.Struct):
     """How much a run may do, as its host says; nothing is capped where nobody says. `slice` is how many facts a turn
     may make before the rest waits for the next one."""
 
