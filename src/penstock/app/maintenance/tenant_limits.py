@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.runs.long.length import LOOP_FACTS, loop_facts_of
+from penstock.app.runs.long.read_limits import LOOP_FACTS, loop_facts_of
 from penstock.host.limits import LIMITS, Limits
 from penstock.host.sizes import Sizes, sizes_of
 from penstock.host.start_limits import CountingStore
