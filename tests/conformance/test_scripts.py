@@ -40,6 +40,8 @@ def told(code: str, **fields: Any) -> list[tuple[str, str, str]]:
         ("result = lenn(rows)", "«lenn» (line 1, column 10)", "Did you mean «len»?"),
         ("result = [y for x in rows]", "«y» (line 1, column 11)", ""),
         ("return missing", "«missing» (line 1, column 8)", ""),
+        ("for row in rows:\n    totl += row\nresult = 1", "«totl» (line 2, column 5)", ""),
+        ("del rwos\nresult = 1", "«rwos» (line 1, column 5)", "Did you mean «rows»?"),
     ],
 )
 def test_d_x_15_names_that_nothing_gives(code: str, place: str, hint: str) -> None:
@@ -66,6 +68,9 @@ def test_d_x_15_names_that_nothing_gives(code: str, place: str, hint: str) -> No
         "with open('x') as f:\n    result = f\ntry:\n    1\nexcept ValueError as e:\n    result = str(e)",
         "match rows:\n    case [a, *b]:\n        result = a, b\n    case other:\n        result = other",
         "return f\"{rows['a']}\"",
+        "def f(a):\n    a += 1\n    return a\nresult = f(1)",
+        "import os.path as p, json\np += 1\njson += 1\nrows += [1]\ndel rows\nresult = 1",
+        "match rows:\n    case {'a': a, **rest}:\n        a += 1\n        del rest\nresult = 1",
     ],
 )
 def test_d_x_15_what_python_knows_is_known(code: str) -> None:

@@ -124,7 +124,7 @@ def _check_names(
 ) -> None:
     if _expects_name_errors(tree):
         return
-    free = _free_names(table) - BUILTINS - set(known)
+    free = (_free_names(table) | _only_changed(tree)) - BUILTINS - set(known)
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     for node in _first_reads(tree, free):
         name, place = node.id, _place(node.lineno, node.col_offset)
@@ -168,6 +168,21 @@ def _free_names(top: symtable.SymbolTable) -> set[str]:
             if symbol.is_referenced() and (outermost or symbol.is_global()):
                 read.add(symbol.get_name())
     return read - set_here - {child.get_name() for child in top.get_children()}
+
+
+def _only_changed(tree: ast.Module) -> set[str]:
+    """The names that `x += 1` or `del x` want to be there, and that no line of the script sets."""
+    nodes = list(ast.walk(tree))
+    changed = [node.target for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)]
+    changed += [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)]
+    if not changed:
+        return set()
+    own = {id(name) for name in changed}
+    others = [node for node in nodes if id(node) not in own]
+    given = {node.id for node in others if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for node in others:  # imports, functions, classes, arguments, handlers, patterns
+        given |= {str(getattr(node, word, None) or "") for word in ("name", "asname", "arg", "rest")}
+    return {name.id for name in changed} - {part for name in given for part in (name, name.partition(".")[0])}
 
 
 def _first_reads(tree: ast.Module, names: Collection[str]) -> list[ast.Name]:
