@@ -12,7 +12,8 @@ from penstock.app.releases.releases import dsl_hash
 from penstock.errors import InputInvalid
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
-from penstock.host.intake import WARNING, Reached
+from penstock.host.event_delivery import Reached
+from penstock.host.event_warnings import WARNING
 from penstock.kernel.state import STATUS
 from penstock.net.model import Net, Node, Trigger
 from penstock.store.artifacts import ArtifactRow

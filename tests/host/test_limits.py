@@ -221,13 +221,13 @@ def test_h_events_wait_for_room_and_none_is_lost(rig: Rig) -> None:
     for i in range(5):
         send(host, f"e{i}")
     laps(host)
-    assert len(host.store.runs()) == 2 and len(host.intake.held) == 3
+    assert len(host.store.runs()) == 2 and len(host.intake.starts.held) == 3
     for row in host.store.runs():
         host.send(row.no, C.cancel())
     laps(host)
     clock.at += 1001
     laps(host)
-    assert len(host.store.runs()) == 4 and len(host.intake.held) == 1
+    assert len(host.store.runs()) == 4 and len(host.intake.starts.held) == 1
     host = opened(rig, clock)  # a crash: the last one is open still
     host.recover()
     laps(host)
@@ -243,7 +243,7 @@ def test_h_events_that_one_run_sends_start_so_many_in_a_minute(rig: Rig) -> None
         send(host, f"publish:default/run1/a@~0#{i}")
     send(host, "from outside")
     laps(host)
-    assert len(host.store.runs()) == 4 and len(host.intake.held) == 7
+    assert len(host.store.runs()) == 4 and len(host.intake.starts.held) == 7
     clock.at += 60_001
     laps(host)
     assert len(host.store.runs()) == 7

@@ -15,7 +15,7 @@ from penstock.app.maintenance.verify import verify
 from penstock.errors import StoreAway
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
-from penstock.host.intake import Reached
+from penstock.host.event_delivery import Reached
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS

@@ -13,7 +13,7 @@ from penstock.app.releases.releases import dsl_hash
 from penstock.errors import InputInvalid
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
-from penstock.host.intake import WARNING
+from penstock.host.event_warnings import WARNING
 from penstock.host.schedules import GRACE_MS, last_time, next_time
 from penstock.kernel import command as C
 from penstock.store.releases import ReleaseRow

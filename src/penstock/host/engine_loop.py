@@ -100,7 +100,7 @@ class EngineLoop(EngineParts):
         self.dispatch.begin_slice()
         if intake.told:
             intake.poll()
-        busy = intake.deliver() if intake.early or intake.todo or intake.done or intake.held else False
+        busy = intake.deliver() if intake.early or intake.todo or intake.done or intake.starts.held else False
         if not turns.ready:
             return busy or recovery.under_way
         try:
@@ -265,7 +265,7 @@ class EngineLoop(EngineParts):
     def _sleep_s(self) -> float:
         now = self.clock.now()
         others = (
-            self.dispatch.waiting.next_due(), self.children.next_due(), self.schedules.at, self.intake.next_due()
+            self.dispatch.waiting.next_due(), self.children.next_due(), self.schedules.at, self.intake.starts.next_due()
         )  # fmt: skip
         wait = max(0, min([self.timers.next_due(), *(due for due in others if due is not None)]) - now) / 1000
         return min(wait, POLL_S) if self.serve else wait

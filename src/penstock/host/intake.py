@@ -10,19 +10,17 @@ ends before, or waits no longer, has not, and a crash changes nothing.
 
 from __future__ import annotations
 
-import heapq
-import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
 
-from penstock.errors import InputInvalid, PenstockError
+from penstock.errors import PenstockError
 from penstock.executors.contract import Tenant
-from penstock.executors.publish import origin_of
-from penstock.expr.filters import SCALES, matches, off_scale
-from penstock.host.event_delivery import Delivery, Listener, Reached, begun_by, envelope, listener, told_by
+from penstock.host.event_delivery import Delivery, Reached, begun_by, told_by
+from penstock.host.event_starts import EventStarts
+from penstock.host.event_warnings import EventWarnings
 from penstock.host.fair_queue import FairQueue
 from penstock.host.loaded_run import EventReply, InternalReply, LoadedRun
 from penstock.host.starter import Starter
@@ -38,28 +36,16 @@ from penstock.store.run_store import RunStore
 
 #: C-37: how long events are kept unless the setting `events.keep_hours` says otherwise.
 KEEP_HOURS = 24.0
-#: The source of what the intake itself has to say, such as a severity that is on no scale.
-WARNING = "penstock.warning"
 AT_ONCE = 200  # runs that are looked at in one iteration, and events that are taken up of one tenant,
 SHORT_AT_ONCE = 20  # and while somebody waits for an answer on the loop
 HOLDS_NS = 4_000_000  # nanoseconds after which it is left at that,
 SHORT_NS = 1_000_000  # and then
 CLOSED_AT_ONCE = 100  # events that have reached everybody, before it is written while there is more to do
-FULL_MS = 1000  # how soon a start is tried again for which there was no room
 _STARTS, _MESSAGE = 0, -1  # in place of a run: what the event begins, and who takes it
 _HOUR_MS = 3_600_000
 _LATER = 1 << 62  # behind every number
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
-log = logging.getLogger("penstock")
-
-
-def scales_of(tenant: Tenant) -> Mapping[str, Mapping[str, float]]:
-    """C-30: the usual ranks, and those that the tenant has set under `event_scales`."""
-    own = (tenant.find("config", "tenant") or {}).get("event_scales")
-    if not isinstance(own, Mapping):
-        return SCALES
-    return {**SCALES, **{name: scale for name, scale in own.items() if isinstance(scale, Mapping)}}
 
 
 class IntakeStore(EventStore, ReleaseStore, RunStore, Protocol):
@@ -81,14 +67,14 @@ class Intake:
         shelve: Callable[[str, Any], Any],
         keep_hours: float = KEEP_HOURS,
     ) -> None:
-        self.store, self.turns, self.starter, self.tenant = store, turns, starter, tenant
+        self.store, self.turns = store, turns
         self.now, self.resume_run, self.shelve = now, resume_run, shelve
+        self.warnings = EventWarnings(store, tenant, now)
+        self.starts = EventStarts(store, turns, starter, self.warnings, now, self._heard)
         self.keep_ms = int(keep_hours * _HOUR_MS)
         self.going: dict[int, Delivery] = {}  # by the event's number
         #: a run that waits, or what is to be done
         self.todo: FairQueue[tuple[int, Delivery]] = FairQueue(starter.start_limits.limits.share)
-        #: starts for which there is no room yet: when they are tried again, a number, what is to be done
-        self.held: list[tuple[int, int, int, Delivery]] = []
         self.taken_to: dict[str, int] = {}  # by tenant: the number of the newest event that was taken up
         #: runs that have begun to wait, and for what
         self.early: FairQueue[tuple[int, str]] = FairQueue(starter.start_limits.limits.share)
@@ -97,7 +83,6 @@ class Intake:
         self.told = False  # a run has told something that is to be taken up before the next turn
         self.asked: dict[int, list[Callable[[PenstockError | None], None]]] = {}  # of events that are not taken up yet
         self.holds_ns, self.short_slices = HOLDS_NS, False
-        self._held_count = 0
         self.came = store.has_events()  # while nothing has ever come, no wait can have been missed by anything
         turns.on_waits.append(self._on_waits)
 
@@ -158,7 +143,8 @@ class Intake:
 
     def deliver(self) -> bool:
         """Some of what is to be done; False when there was nothing."""
-        self._try_held()
+        for what, delivery in self.starts.due():
+            self.todo.put(delivery.event.tenant, (what, delivery))
         if not (self.early or self.todo or self.done):
             return False
         until = self._until()
@@ -186,31 +172,6 @@ class Intake:
 
     def _until(self) -> int:
         return time.perf_counter_ns() + (min(self.holds_ns, SHORT_NS) if self.short_slices else self.holds_ns)
-
-    def next_due(self) -> int | None:
-        return self.held[0][0] if self.held else None
-
-    def _try_held(self) -> None:
-        now = self.now()
-        while self.held and self.held[0][0] <= now:
-            _, _, what, delivery = heapq.heappop(self.held)
-            self.todo.put(delivery.event.tenant, (what, delivery))
-
-    def _no_room(self, what: int, delivery: Delivery) -> bool:
-        """Must what the event begins wait? Then it is tried again: an event is never lost for want of room."""
-        event, limits = delivery.event, self.starter.start_limits
-        origin = origin_of(event.id)
-        until = self.now() + FULL_MS if limits.full(event.tenant) else None
-        if until is None and origin:
-            until = limits.due(event.tenant, origin)
-        if until is None:
-            return False
-        self._held_count += 1
-        heapq.heappush(self.held, (until, self._held_count, what, delivery))
-        told, delivery.told = delivery.told, []
-        for reply in told:  # it is kept; whoever has sent it need not wait for room
-            reply(None)
-        return True
 
     def _closes(self) -> bool:
         """A crash before it is written delivers it again, which changes nothing: it need not be written each time."""
@@ -329,7 +290,7 @@ class Intake:
             if wait_matches(run, firing, run.net.nodes[firing.node], wait, payload):
                 matching.append(no)
             elif isinstance(wait.filter, dict):
-                self._off_scale(event, payload, wait.filter, tenant, run.st.run)
+                self.warnings.off_scale(event, payload, wait.filter, tenant, run.st.run)
         return matching
 
     # -- the one that takes a message ----------------------------------------------------------------------------------
@@ -338,18 +299,18 @@ class Intake:
         """Everybody has it who may hear it. It is given to the first run that waits for it as a message; else it begins
         a process, unless it has done so before a crash."""
         event, delivery.settled = delivery.event, True
-        listeners = self._listeners(event) if delivery.begins else ()
-        begins = [listener for listener in listeners if listener.message and self._fits(delivery, listener)]
+        listeners = self.starts.listeners(event) if delivery.begins else ()
+        begins = [listener for listener in listeners if listener.message and self.starts.fits(delivery, listener)]
         before = (self.store.run_by_key(event.tenant, listener.key) for listener in begins)
         known = next((row for row in before if row is not None), None)
         if known is not None:
             delivery.reached.started.append(known.id)
             delivery.reached.taken_by = known.id
         elif not self._taken(delivery) and begins:
-            if self._no_room(_MESSAGE, delivery):
+            if self.starts.no_room(_MESSAGE, delivery):
                 delivery.settled = False
                 return
-            self._begin(delivery, begins[0])
+            self.starts.begin(delivery, begins[0])
         self._heard(delivery)
 
     def _taken(self, delivery: Delivery) -> bool:
@@ -403,56 +364,10 @@ class Intake:
     # -- runs that begin -----------------------------------------------------------------------------------------------
 
     def _start(self, delivery: Delivery) -> None:
-        listeners = [candidate for candidate in self._listeners(delivery.event) if not candidate.message]
-        if listeners and self._no_room(_STARTS, delivery):
+        listeners = [candidate for candidate in self.starts.listeners(delivery.event) if not candidate.message]
+        if listeners and self.starts.no_room(_STARTS, delivery):
             return
         for candidate in listeners:
-            if self._fits(delivery, candidate):
-                self._begin(delivery, candidate)
+            if self.starts.fits(delivery, candidate):
+                self.starts.begin(delivery, candidate)
         self._heard(delivery)
-
-    def _listeners(self, event: EventRow) -> Iterator[Listener]:
-        for release in self.store.releases(event.tenant, status="active", listens=event.source):
-            yield listener(event, release, lambda no: self.turns.nets.get(no).net)
-
-    def _fits(self, delivery: Delivery, listener: Listener) -> bool:
-        event, who = delivery.event, f"{listener.release.name} v{listener.release.version}"
-        if matches(delivery.payload, listener.wanted, scales_of(self.tenant(event.tenant))):
-            return True
-        delivery.reached.warnings += self._off_scale(event, delivery.payload, listener.wanted, event.tenant, who)
-        return False
-
-    def _begin(self, delivery: Delivery, listener: Listener) -> None:
-        event, release = delivery.event, listener.release
-
-        def begun(run: str, error: PenstockError | None) -> None:
-            if error is None:
-                delivery.reached.started.append(run)
-            if error is None and listener.message:
-                delivery.reached.taken_by = run
-            self._heard(delivery)
-
-        delivery.left += 1
-        try:
-            trigger = envelope(event, delivery.payload)
-            self.starter.begin(event.tenant, release.net, delivery.payload, listener.key, trigger, begun)
-        except InputInvalid as wrong:
-            self._heard(delivery)
-            text = f"{release.name} v{release.version} was not started by event {event.id}: {wrong}"
-            delivery.reached.warnings += self.warn(event.tenant, f"{listener.key}:refused", text, {"event": event.id})
-
-    # -- warnings ------------------------------------------------------------------------------------------------------
-
-    def _off_scale(self, event: EventRow, payload: Any, wanted: Any, tenant: str, who: str) -> list[str]:
-        fields = off_scale(payload, wanted, scales_of(self.tenant(tenant)))
-        if not fields or event.source == WARNING:
-            return []
-        text = f"event {event.id}: {', '.join(fields)} is on no scale, so it does not match {who}"
-        return self.warn(tenant, f"{event.id}:{who}:off_scale", text, {"event": event.id, "fields": fields})
-
-    def warn(self, tenant: str, id: str, text: str, detail: dict[str, Any]) -> list[str]:
-        """An event of its own, once: it is kept, listed, and may start what looks after such things."""
-        body = _pack({"message": text, **detail})
-        if self.store.put_event(EventRow(tenant, f"warning:{id}", WARNING, body, self.now())) is not None:
-            log.warning("%s", text)
-        return [text]

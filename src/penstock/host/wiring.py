@@ -107,7 +107,7 @@ class EngineParts:
         self.recovery = Recovery(
             store, self.turns, self.timers, self.outcomes, self.dispatch, self.children, self.intake
         )
-        self.schedules = Schedules(store, self.starter, self.intake.warn, on=not alone)
+        self.schedules = Schedules(store, self.starter, self.intake.warnings.warn, on=not alone)
         self.retention = Retention(store, settings)
         self.outbox = Outbox(store, self.clock, publish=publish)
         self.notices = Notices(store, self.clock, executors, services)
