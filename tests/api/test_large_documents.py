@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,10 @@ from penstock.api.route_table import ROUTES
 from penstock.lang import compile as compiling
 from penstock.net.compiled import CNode
 from tests.api.in_process import Site, on_site
+from tests.net.tangled import tangled
 
 NODES = 150
+explore = importlib.import_module("penstock.net.soundness.explore")  # the function has its name
 
 
 def workflow(id: str = "wf_large", nodes: int = NODES, **more: Any) -> dict[str, Any]:
@@ -112,7 +116,7 @@ def test_every_route_with_a_large_document_works_beside_the_engine_and_answers_t
     sent = requests()
     taking = {
         (method, route.path) for router in ROUTES for route in router.routes for method in route.methods
-        if getattr(route, "takes_document", False)
+        if getattr(route, "forwards_large", False) and method != "GET"
     }  # fmt: skip
     tried = {(method, path.replace("by_text", "{id}")) for method, path, _ in sent}
     assert tried == taking, "each is tried"
@@ -159,6 +163,73 @@ def _plain(answer: httpx2.Response) -> Any:
 
     assert answer.status_code < 500, answer.text
     return plain(answer.json())
+
+
+def test_large_definitions_and_their_runs_are_read_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C-66, C-78: what is drawn or compared of them, and whatever is asked of a run of one, wires no net here; a run
+    that is started has its net wired in a thread."""
+    drawn = [
+        "/definitions/large/versions/1/graph", "/definitions/large/versions/1/draw?format=mermaid",
+        "/definitions/large/diff?from=1&to=2", "/definitions/large/versions/9/graph", "/definitions/large/diff?from=1",
+    ]  # fmt: skip
+
+    async def body(place: Site) -> None:
+        for nodes in (160, 161):
+            made = await place.client.post("/api/v1/diagrams", json={"document": diagram(nodes=nodes)})
+            assert made.status_code == 201, made.text
+        work = Work(monkeypatch)
+        threads = set[int]()
+        wire = CNode.__init__
+
+        def wiring(*given: Any) -> None:
+            threads.add(threading.get_ident())
+            wire(*given)
+
+        there = [await place.get(path) for path in drawn]
+        assert [answer.status_code for answer in there] == [200, 200, 200, 404, 422] and not work.done["wired"]
+        documents, place.app.state.server.large_documents = place.documents, None
+        here = [await place.get(path) for path in drawn]
+        place.app.state.server.large_documents = documents
+        assert [_plain_text(answer) for answer in there] == [_plain_text(answer) for answer in here]
+        place.door.nets.by_number.clear()
+        monkeypatch.setattr(CNode, "__init__", wiring)
+        started = await place.client.post("/api/v1/diagrams/large/runs", json={})
+        assert started.status_code == 201, started.text
+        assert threads and threading.get_ident() not in threads, "a start has it wired in a thread"
+        run = started.json()["run_id"]
+        await place.door.wait(run)
+        asked = place.reads.asked
+        graph = await place.get(f"/runs/{run}/graph")
+        assert graph.status_code == 200 and place.reads.asked == asked + 1, graph.text
+
+    on_site(body, tmp_path, rounds=0)
+
+
+def _plain_text(answer: httpx2.Response) -> Any:
+    return answer.text if "json" not in answer.headers["content-type"] else _plain(answer)
+
+
+def test_a_small_document_with_many_markings_is_judged_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C-78: whether every run of it can end is asked here of a few markings, and of the others beside the engine."""
+    looked, plain = [0], explore._Exploration._actions
+
+    def actions(*given: Any) -> Any:
+        looked[0] += 1
+        return plain(*given)
+
+    async def body(place: Site) -> None:
+        monkeypatch.setattr(explore._Exploration, "_actions", actions)
+        for number, (path, member) in enumerate((
+            ("/definitions/check", "document"), ("/definitions/inspect", "document"), ("/definitions", "document"),
+            ("/processes/definitions:import-bpmn", "bpmn_xml"),
+        ), 1):  # fmt: skip
+            looked[0] = 0
+            answer = await place.client.post(f"/api/v1{path}", json={member: tangled(8)})
+            assert answer.status_code < 300 and "soundness_undecided" in answer.text, answer.text
+            assert place.documents.asked == number and 0 < looked[0] <= strict_routes.LOOP_MARKINGS + 1, looked
+
+    assert len(tangled(8)) < LOOP_BYTES / 2
+    on_site(body, tmp_path, rounds=0)
 
 
 def test_small_documents_are_checked_here(tmp_path: Path) -> None:

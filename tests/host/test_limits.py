@@ -349,6 +349,28 @@ def test_h_recovery_takes_some_runs_per_iteration_and_new_ones_need_not_wait(rig
     assert not host.recovery.under_way and len(host.turns.runs) == 300
 
 
+def test_h_recovery_wires_one_large_net_per_iteration(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of many large nets hold the loop for one net at a time; those of small ones go together."""
+    host = rig.open(Fn(), clock=ManualClock(), serve=False)
+    large = [host.release(chain(*(task(f"t{net}_{n}") for n in range(10)))) for net in range(5)]
+    small = host.release(chain(task("a")))
+    for net in (*large, *[small] * 20):
+        host.start(net)
+    while host.turns.ready:
+        host.turns.turn()
+    monkeypatch.setattr("penstock.host.recovery.MOST_NODES", 9)
+    host = rig.open(Fn(), clock=ManualClock(), serve=False)
+    host.dispatch.draining = True
+    assert host.recover() == 25
+    wired = list[int]()
+    while host.recovery.under_way:
+        before = host.nets.wired
+        host.iterate()
+        wired.append(host.nets.wired - before)
+    assert len(wired) == 6 and sum(wired) > 50 and max(wired) < 2 * min(wired[:5]), wired
+    assert len(host.turns.runs) == 25
+
+
 def test_h_a_run_that_is_touched_before_recovery_has_come_to_it_asks_its_effects_once(rig: Rig) -> None:
     x = Fn()
     host = rig.open(x, clock=ManualClock(), serve=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 
+from penstock.lang.compile import compile_document
 from penstock.net.model import (
     ANY,
     DIAGRAM,
@@ -20,8 +23,9 @@ from penstock.net.model import (
     Node,
     Trigger,
 )
-from penstock.net.soundness import Verdict, explain, verdict, verdicts
+from penstock.net.soundness import TooManyMarkings, Verdict, explain, limited_markings, verdict, verdicts
 from tests.net.make import edges, net
+from tests.net.tangled import tangled
 
 XOR = "first"
 
@@ -390,3 +394,28 @@ def test_a_token_may_outlive_its_time() -> None:
     one = mortal("s>f f>a f>b a>j a:dead>y b>j j>x")
     assert both(one).why == "deadlock"
     assert explain(one, both(one)) == "After «a» takes «dead», «j» waits for «a», which nothing can reach any more."
+
+
+def test_all_levels_of_a_net_share_what_may_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C-78: however many sub-processes a document has, three budgets of markings are looked at and no more; and who has
+    no time is told that there is more to look at."""
+    module = importlib.import_module("penstock.net.soundness.explore")
+    looked, plain = [0], module._Exploration._actions
+
+    def actions(*given: Any) -> Any:
+        looked[0] += 1
+        return plain(*given)
+
+    monkeypatch.setattr(module._Exploration, "_actions", actions)
+    tangle = compile_document(tangled(8).encode(), name="x", unsound=True).net
+    assert len([v for v in verdicts(tangle, budget=50).values() if v.why == "budget"]) == 1
+    assert looked[0] > 20
+    many = compile_document(tangled(8, levels=10).encode(), name="x", unsound=True).net
+    looked[0] = 0
+    made = verdicts(many, budget=50)
+    assert len(made) >= 10 and 20 < looked[0] <= 3 * 50 + len(made), looked
+    assert len([v for v in made.values() if v.why == "budget"]) >= 10
+    with limited_markings(20), pytest.raises(TooManyMarkings):
+        verdicts(many, budget=50)
+    with limited_markings(20):
+        assert {v.status for v in verdicts(net("s>a a>x")).values()} == {"sound"}

@@ -99,7 +99,7 @@ class AuditedRoute(StrictRoute):
     async def _sent(self, request: Request) -> Any:
         """What is told of a body. Of a large document it is its digest: it is not parsed here."""
         body = await request.body()
-        if not self.takes_document or len(body) <= LOOP_BYTES or not is_json(request):
+        if not self.forwards_large or len(body) <= LOOP_BYTES or not is_json(request):
             return await read_json(request)
         try:
             members = msgspec.json.decode(body, type=dict[str, msgspec.Raw])

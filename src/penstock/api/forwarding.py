@@ -15,7 +15,7 @@ from penstock.api.server_state import Caller, ServerState, caller_of, server_of
 from penstock.app.runs.long.read_limits import is_long
 from penstock.app.runs.timeline.events import EventPage
 from penstock.app.runs.waiting.environment import held_effects
-from penstock.errors import RunAmbiguous, RunNotFound
+from penstock.errors import ReleaseNotFound, RunAmbiguous, RunNotFound
 from penstock.executors.handler import registered_here
 
 #: who steers a run, or answers for it, is shown it
@@ -30,7 +30,8 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 
 def forwarded_when_large(endpoint: T) -> T:
-    """Marks a route that checks or keeps the document in its body, and needs nothing of the engine for it."""
+    """Marks a route that checks or keeps the document in its body, or draws or compares versions of one, and needs
+    nothing of the engine for it."""
     endpoint.forwarded_when_large = True  # type: ignore[attr-defined]
     return endpoint
 
@@ -51,7 +52,18 @@ class Forwarding:
             row = door.row(name.partition("~")[0])  # a work item is RUN~FIRING
         except (RunNotFound, RunAmbiguous):
             return None
-        return row.id if is_long(door.store, row, reads.loop_facts) else None
+        return row.id if is_long(door.store, row, reads.loop_facts) or door.nets.is_large(row.net) else None
+
+    def large_definition(self, name: str, versions: list[int]) -> bool:
+        """Whether one of these versions, or the one in force, takes long to be drawn or compared."""
+        door = self.server.door.of(self.caller.tenant)
+        if self.server.large_documents is None:
+            return False
+        try:
+            rows = [door.releases.get(name, version) for version in versions] or [door.releases.get(name)]
+        except ReleaseNotFound:
+            return False
+        return any(len(row.document) > LOOP_BYTES for row in rows)
 
     async def same(self) -> Response:
         """The answer to this very request."""
@@ -63,10 +75,14 @@ class Forwarding:
 
     async def document(self, body: bytes) -> Response | None:
         """The answer to this request with a document; None where it is small enough to be answered here."""
-        compiling = self.server.large_documents
-        if compiling is None or len(body) <= LOOP_BYTES or registered_here():
+        if self.server.large_documents is None or len(body) <= LOOP_BYTES or registered_here():
             return None
-        request = self.request
+        return await self.definition(body)
+
+    async def definition(self, body: bytes = b"") -> Response:
+        """The answer to this request, which is about a large document."""
+        request, compiling = self.request, self.server.large_documents
+        assert compiling is not None, "only where there is one is it asked"
         headers = tuple((name, request.headers[name]) for name in _HEADERS if name in request.headers)
         asked = Question(
             f"/api/v1{_path(request)}", request.url.query, self.caller, request.headers.get("accept-language") or "",

@@ -38,7 +38,7 @@ TAGS = {
     "tenants": "Who shares this server.",
     "audit": "Who changed what, in a chain that can be verified.",
     "drafts": "What somebody has begun to write.",
-    "words": "Words for statuses and node types, per language and tongue.",
+    "words": "Words for statuses and node types, per language of documents, in English and Korean.",
     "live": "What happens now.",
     "health": "Is it there, does it take more.",
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import gc
 import hashlib
 import json
 import re
@@ -19,15 +18,19 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response, StreamingResponse
 
 from penstock.api.forwarding import forwarding_of
-from penstock.api.server_state import needs_server
+from penstock.api.server_state import needs_server, server_of
 from penstock.errors import BodyUnreadable, MediaWrong, QueryUnknown
 from penstock.host.blobs import REF
+from penstock.net.garbage import uncollected
+from penstock.net.soundness import TooManyMarkings, limited_markings
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 #: how deep a value may be nested
 DEEPEST = 100
 #: bytes of a body that is parsed a second time, for repeated names
 _SMALL = 256 * 1024
+#: markings that are looked at here to say whether every run of a document can end: some 30 ms
+LOOP_MARKINGS = 300
 #: bytes of a body that is parsed on the loop
 _AT_ONCE = 64 * 1024
 _LARGE = re.compile(rb"\d{19}")
@@ -48,7 +51,8 @@ class StrictRoute(APIRoute):
 
             async def read(request: Request) -> Response:
                 self._refuse_unknown(request)
-                return _not_modified(request, await self._of_long_run(request) or await plain(request))
+                forwarded = await self._of_long_run(request) or await self._of_large_definition(request)
+                return _not_modified(request, forwarded or await plain(request))
 
             return read
 
@@ -58,7 +62,13 @@ class StrictRoute(APIRoute):
             if forwarded is not None:
                 return forwarded
             await read_json(request)
-            return await plain(request)
+            if not self.forwards_large or server_of(request).large_documents is None:
+                return await plain(request)
+            try:
+                with limited_markings(LOOP_MARKINGS):
+                    return await plain(request)
+            except TooManyMarkings:  # nothing is kept before it is compiled
+                return await (await forwarding_of(request)).definition(await request.body())
 
         return change
 
@@ -69,15 +79,26 @@ class StrictRoute(APIRoute):
 
     async def _with_document(self, request: Request) -> Response | None:
         """The response of the process that compiles large documents, where one is sent by somebody who may."""
-        if not self.takes_document:
+        if not self.forwards_large:
             return None
         body, forwarding = await request.body(), await forwarding_of(request)
         if not is_json(request) or not self.permissions <= forwarding.caller.permissions:
             return None
         return await forwarding.document(body)
 
+    async def _of_large_definition(self, request: Request) -> Response | None:
+        name = request.path_params.get("name")
+        if name is None or not self.forwards_large:
+            return None
+        given = [request.path_params.get("version"), *(request.query_params.get(of) for of in ("from", "to"))]
+        versions = [int(text) for text in given if text is not None and text.isdecimal() and len(text) < 10]
+        forwarding = await forwarding_of(request)
+        if not self.permissions <= forwarding.caller.permissions or not forwarding.large_definition(name, versions):
+            return None
+        return await forwarding.definition()
+
     @property
-    def takes_document(self) -> bool:
+    def forwards_large(self) -> bool:
         return getattr(self.endpoint, "forwarded_when_large", False)
 
     @functools.cached_property
@@ -139,7 +160,8 @@ def is_json(request: Request) -> bool:
 def parse_strict(body: bytes) -> Any:
     """JSON without what some reader or database would take for something else. Raises BodyUnreadable."""
     try:
-        value = _decoded(body)
+        with uncollected():
+            value = msgspec.json.decode(body)
     except RecursionError as error:
         raise BodyUnreadable(why=f"it is nested more than {DEEPEST} deep") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -153,18 +175,6 @@ def parse_strict(body: bytes) -> Any:
     if len(body) <= _SMALL and body.count(b":") > 1:
         json.loads(body, object_pairs_hook=_refuse_repeated, parse_int=str, parse_float=str)
     return value
-
-
-def _decoded(body: bytes) -> Any:
-    """Without the collector of garbage, which goes through everything there is again and again while lists are made:
-    a megabyte of them took 250 ms instead of 20."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return msgspec.json.decode(body)
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _has_reference(value: Any) -> bool:

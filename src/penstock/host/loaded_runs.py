@@ -34,14 +34,23 @@ class LoadedRuns:
 
     def load(self, numbers: list[int]) -> list[LoadedRun]:
         """Those of them that the store has and that can be folded."""
-        out = []
+        return self.load_some(numbers, None)[0]
+
+    def load_some(self, numbers: list[int], most_nodes: int | None) -> tuple[list[LoadedRun], list[int]]:
+        """The same until nets of more nodes than that had to be wired; and the numbers that are left for later."""
+        out: list[LoadedRun] = []
+        later: list[int] = []
+        wired = self.nets.wired
         for row, journal in self.store.load(numbers):
+            if most_nodes is not None and self.nets.wired - wired > most_nodes:
+                later.append(row.no)
+                continue
             loaded = self.runs.get(row.no)
             if loaded is None:
                 self.runs[row.no] = loaded = LoadedRun(row.no)
             if loaded.run is not None or self._fill_or_park(loaded, row, journal):
                 out.append(loaded)
-        return out
+        return out, later
 
     def _fill_or_park(self, loaded: LoadedRun, row: RunRow, journal: list[JournalRow]) -> bool:
         """Could it be folded? A store that is away for a while is no reason to park it."""

@@ -24,8 +24,8 @@ from penstock.store.run_store import RunStore
 
 #: run, firing → attempt and key of an at-most-once effect that was marked before its call
 Intents = dict[tuple[int, int], tuple[int, str]]
-#: runs that are read in one iteration
-AT_ONCE = 32
+#: runs that are read in one iteration, as long as it has not wired nets of more nodes
+AT_ONCE, MOST_NODES = 32, 300
 
 
 class Recovery:
@@ -53,10 +53,12 @@ class Recovery:
         """Some of the runs that are not resumed yet."""
         left = self.left
         some = [left[i] for i in range(min(AT_ONCE, len(left)))]
-        for loaded in self.turns.load(some):
+        loaded_now, later = self.turns.load_some(some, MOST_NODES)
+        for loaded in loaded_now:
             self.resume(loaded, self._before)
         for _ in some:  # only now: a store that cannot be read is asked for them again
             left.popleft()
+        left.extendleft(reversed(later))
         if not left:
             self._finish()
 

@@ -121,6 +121,7 @@ async def reject(
 @router.post("/{id}/versions/{version}/activate", response_model=shape.WorkflowActivated, summary="Put it in force")
 async def activate(id: Id, version: Number, door: Door, who: Caller = may("definition.activate")) -> Response:
     _workflow_version(door, id, version)
+    await door.nets.prepare(door.releases.get(id, version).net)
     done = door.releases.activate(id, version, by=who)
     return reply(shape.WorkflowActivated, {**version_row(done), "replayed": done.replayed})
 

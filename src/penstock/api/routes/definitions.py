@@ -147,6 +147,7 @@ def _may_judge(door: Door, name: str, version: int, who: Caller) -> None:
 
 @router.post("/{name}/versions/{version}/activate", response_model=shape.ActivatedOut, summary="Put it in force")
 async def activate(name: str, version: Number, door: Door, who: Caller = may("definition.activate")) -> Response:
+    await door.nets.prepare(door.releases.get(name, version).net)
     done = door.releases.activate(name, version, by=who)
     return reply(shape.ActivatedOut, {"version": done, "replayed": done.replayed})
 
@@ -157,6 +158,7 @@ async def deprecate(name: str, version: Number, door: Door, _: Caller = may("def
 
 
 @router.get("/{name}/diff", response_model=shape.DiffOut, summary="What changed between two versions")
+@forwarded_when_large
 async def diff(
     name: str, door: Door, old: Annotated[int, Query(ge=1, le=paging.LARGEST, alias="from")],
     new: Annotated[int, Query(ge=1, le=paging.LARGEST, alias="to")],
@@ -166,6 +168,7 @@ async def diff(
 
 
 @router.get("/{name}/versions/{version}/graph", response_model=GraphOut, summary="Its net")
+@forwarded_when_large
 async def graph(name: str, version: Number, door: Door, _: Caller = may("definition.read")) -> Response:
     row = door.releases.get(name, version)
     return reply(GraphOut, definition_graph(door.net_of(door.hash_of(row.net))))
@@ -174,6 +177,7 @@ async def graph(name: str, version: Number, door: Door, _: Caller = may("definit
 @router.get(
     "/{name}/versions/{version}/draw", summary="Its picture", responses=DRAWINGS, response_class=Response,
 )  # fmt: skip
+@forwarded_when_large
 async def draw(
     name: str, version: Number, door: Door, form: AsForm = "svg", theme: AsTheme = "light",
     _: Caller = may("definition.read"),

@@ -1,4 +1,4 @@
-"""The words of each language, in the tongue of whoever reads: the console has none of its own for statuses."""
+"""The words of each language, in the language of whoever reads: the console has none of its own for statuses."""
 
 from __future__ import annotations
 

@@ -288,7 +288,9 @@ class Processes:
         called = Called(called_by(self.door, data))
         xml = source if source is not None and source.lstrip()[:1] == b"<" else None
         try:
-            return await asyncio.to_thread(_compile, data, called, unsound, xml)
+            made = await asyncio.to_thread(_compile, data, called, unsound, xml)
+            await asyncio.to_thread(self.door.nets.made, made.compiled.net)  # it is kept next
+            return made
         except DocumentInvalid as wrong:
             findings = wrong.findings
             if source is not None:  # where they are in the author's own text

@@ -29,6 +29,7 @@ async def start(
     if row is None:
         raise ReleaseNotFound(name=name, version=version)
     Releases(door).refuse_unseen(row)
+    await door.nets.prepare(row.net)
     net = door.net_of(door.hash_of(row.net)).net
     check_may_start(door, net, by)
     trigger = app_language(net.language).start_trigger(row, trigger)

@@ -220,7 +220,8 @@ class Queries:
 
     def hash_of(self, net: int) -> str:
         """The content hash of a net by its number."""
-        return self.nets.get(net).hash
+        known = self.nets.by_number.get(net)
+        return self.store.net(net).hash if known is None else known.hash
 
     def net_of(self, hash_: str) -> Compiled:
         known = self.nets.by_hash(hash_)

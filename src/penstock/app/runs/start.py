@@ -44,6 +44,9 @@ class RunStarter:
         if keys is not None and len(set(named)) != len(named):
             raise BadInput(what="the keys", why="one of them is there twice")
         host, tenant, net, options = self.engine.driver(), self.door.tenant, 0, dict[str, Any]()
+        number = self.door.nets.number_of(_hash(asked))
+        if number is not None:
+            await self.door.nets.prepare(number)
         new = 0
         for i, key in enumerate(named):
             net, options, given[i] = self._checked(asked, given[i], key)
@@ -104,7 +107,7 @@ class RunStarter:
     def _checked(self, asked: StartRequest, input: Any, key: str | None) -> tuple[int, dict[str, Any], Any]:
         """The number of the net, the run's options and its input; whatever is wrong with them is said here."""
         assert self.engine.nets is not None
-        hash_ = asked.release.hash if isinstance(asked.release, Release) else asked.release
+        hash_ = _hash(asked)
         known = self.engine.nets.by_hash(hash_)
         if known is None:
             raise BadInput(what="the release", why=f"no net has the hash {hash_}")
@@ -148,3 +151,7 @@ class RunStarter:
             return live.id, live.net_no, live.commands[0][6]
         row = self.door.store.run_by_key(self.door.tenant, key)
         return None if row is None else (row.id, row.net, self.door.input_of(row))
+
+
+def _hash(asked: StartRequest) -> str:
+    return asked.release.hash if isinstance(asked.release, Release) else asked.release
