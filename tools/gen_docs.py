@@ -413,6 +413,9 @@ SETTINGS = {
     "sizes.body_bytes": ("1048576", "The largest body of a request; then 413."),
     "sizes.document_bytes": ("5242880", "The largest document that is sent; then 413. No larger ones are read."),
     "sizes.inline_bytes": ("65536", "A value that takes more is kept beside its row, and its row has a reference."),
+    "waits.timeout_s": (
+        "86400", "Seconds after which a wait fails that says none, if not for a moment; for what is released later."
+    ),
     "reads.loop_facts": (
         "2000", "A run with more facts is read by a process beside the engine, which is started when it is needed."
     ),

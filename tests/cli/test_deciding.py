@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from penstock.app.penstock import Penstock
 from tests.app.test_inbox import TWICE
-from tests.cli.shell import ROOT
+from tests.cli.shell import ROOT, Shell
 
 ALARM = str(ROOT / "examples/decision/defect_alert.json")
 REVIEW = {
@@ -155,3 +156,26 @@ def test_an_approval_by_its_firing(here: Path, penstock: Any) -> None:
     (one,) = penstock("inbox", "--json").json()
     assert penstock("approve", f"alarm/{one['node']}~{one['firing'] + 99}", "--json", code=2).error()
     assert penstock("approve", f"alarm/{one['node']}~{one['firing']}", "--json").json()["status"] == "completed"
+
+
+def test_c_38_the_usual_timeout_of_a_wait_is_a_setting(penstock: Shell) -> None:
+    """C-38: beside the store, for what is run and for what is submitted; one that is no time is refused."""
+    penstock.store.parent.mkdir(exist_ok=True)
+    settings = penstock.store.parent / "settings.toml"
+    settings.write_text("[waits]\ntimeout_s = 60\n")
+    document = {"id": "wf_go", "version": 1, "edges": [],
+                "nodes": [{"id": "go", "type": "WAIT", "condition": {"type": "manual"}}]}  # fmt: skip
+    penstock.write("wf.json", json.dumps(document))
+    run = penstock("run", "wf.json", "--json", code=4).json()["run_id"]
+    penstock.write("other.json", json.dumps({**document, "id": "wf_other"}))
+    penstock("releases", "submit", "other.json")
+    door = Penstock(penstock.store, drive=False, create=False).open()
+    try:
+        row, (release,) = door.row(run), door.store.releases(door.tenant, "wf_other")
+        assert row.wake_at is not None and 60_000 <= row.wake_at - row.created_at < 70_000
+        afters = [trigger.after_ms for node in door.nets.get(release.net).nodes for trigger in node.spec.triggers]
+        assert [after for after in afters if after] == [60_000]
+    finally:
+        door.close()
+    settings.write_text('[waits]\ntimeout_s = "soon"\n')
+    assert "waits.timeout_s" in penstock("run", "wf.json", "--json", code=2).error()["message"]

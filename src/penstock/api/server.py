@@ -35,6 +35,7 @@ from penstock.app.access.audit import AuditLog
 from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.keys import first_key
 from penstock.app.penstock import Penstock
+from penstock.app.releases.documents import document_defaults
 from penstock.app.runs.commands.batches import Batches
 from penstock.app.runs.long.read_limits import loop_facts_of
 from penstock.app.runs.long.reader_door import options_of
@@ -56,6 +57,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
             server.presence = Presence()
             server.audit, server.idempotency = AuditLog(door.store), IdempotencyKeys(door.store)
             server.webhook_rates = WebhookRates()
+            document_defaults(door.settings)
             server.long_reads = LongReads(options_of(door), loop_facts=loop_facts_of(door.settings))
             server.large_documents = LongReads(options_of(door), most_waiting=MOST_DOCUMENTS)
             server.request_share = RequestShare(Limits(door.settings).share)

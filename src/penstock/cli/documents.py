@@ -122,10 +122,11 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def compile_named(file: Path, *, unsound: bool = False) -> tuple[Compiled, bytes]:
-    """Compile a document; its errors know the file's name."""
+def compile_named(file: Path, *, unsound: bool = False, store: Path | None = None) -> tuple[Compiled, bytes]:
+    """Compile a document, for a store with its settings; its errors know the file's name."""
+    settings = read_settings(store) if store is not None else None
     try:
-        return compile_source(file, unsound=unsound)
+        return compile_source(file, unsound=unsound, settings=settings)
     except PenstockError as error:
         error.facts["file"] = file
         raise

@@ -79,7 +79,8 @@ async def driving(
 def attached(store: Path) -> Iterator[Penstock]:
     """The store, to read it and to put commands into the inbox of the process that drives it."""
     require_store(store)
-    door = Penstock(store, drive=False, create=False, tenant=SelectedTenant.tenant).open()
+    settings = read_settings(store)
+    door = Penstock(store, drive=False, create=False, tenant=SelectedTenant.tenant, settings=settings).open()
     try:
         yield door
     finally:

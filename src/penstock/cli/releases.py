@@ -31,6 +31,7 @@ from penstock.cli.output import (
     short,
     store_option,
 )
+from penstock.cli.settings import read_settings
 from penstock.errors import DocumentInvalid
 from penstock.store.releases import ReleaseRow
 
@@ -49,7 +50,7 @@ CHANGES = {"added": TONES["done"], "removed": TONES["failed"], "changed": TONES[
 @contextlib.contextmanager
 def _opened(store: Path) -> Iterator[Releases]:
     """A store that is made where there is none; nothing is driven."""
-    door = Penstock(store, drive=False, tenant=SelectedTenant.tenant).open()
+    door = Penstock(store, drive=False, tenant=SelectedTenant.tenant, settings=read_settings(store)).open()
     try:
         yield Releases(door)
     finally:

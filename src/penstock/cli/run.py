@@ -63,7 +63,7 @@ def run(
 
     With --key it survives a kill -9: the same command again goes on with the same run. While another process drives
     the store, that process runs it, and it is followed from here."""
-    compiled, source = compile_named(file)
+    compiled, source = compile_named(file, store=store)
     given = read_value(input, "the input")
     if not json:
         for finding in compiled.findings:

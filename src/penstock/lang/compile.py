@@ -26,14 +26,15 @@ def compile_document(
     resolve: Resolve | None = None,
     extra: Mapping[str, Any] | None = None,
     unsound: bool = False,
+    defaults: Mapping[str, int] | None = None,
 ) -> Compiled:
     """The net of a document. Raises DocumentUnreadable, DocumentTooLarge, LanguageUnknown, or DocumentInvalid with all
     findings. `resolve` gives the bytes of files it names; `extra` are node types of the language from outside;
-    `unsound`: it is taken although not every run of it can end."""
+    `unsound`: it is taken although not every run of it can end; `defaults` hold where it says nothing."""
     document = read_document(data, name=name)
     chosen = language_of(document, language)
     findings: list[Finding] = []
-    lowered = _Compilation(resolve, extra or {}).lower(document, chosen, findings)
+    lowered = _Compilation(resolve, extra or {}, defaults=defaults).lower(document, chosen, findings)
     if lowered is not None and chosen.sound:
         findings += _soundness(lowered, findings, "warning" if unsound else "error")
     if lowered is None or any(f.severity == "error" for f in findings):
@@ -103,15 +104,16 @@ class _Compilation:
 
     def __init__(
         self, resolve: Resolve | None, extra: Mapping[str, Any], secret: Callable[[str], bool] | None = None,
-        registered: Callable[[str, str], bool] | None = None,
+        registered: Callable[[str, str], bool] | None = None, defaults: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
         self.resolve, self.extra, self.secret, self.registered = resolve, extra, secret, registered
+        self.defaults = defaults or {}
         self.done: dict[str, tuple[Lowered | None, list[Finding]]] = {}
         self.chain: list[str] = []
 
     def lower(self, document: Document, language: Language, findings: list[Finding]) -> Lowered | None:
         report = Report(document, findings)
-        setting = Setting(self.resolve, self.extra, self.call, self.secret, self.registered)
+        setting = Setting(self.resolve, self.extra, self.call, self.secret, self.registered, self.defaults)
         self.chain.append(document.digest + document.base)
         lowered = language.lower(language.read(document, report, setting), report, setting)
         self.chain.pop()

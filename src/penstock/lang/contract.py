@@ -38,6 +38,7 @@ class Setting:
     call: Call | None = None
     secret: Callable[[str], bool] | None = None  # is a secret of this name set here? None: nobody can say
     registered: Callable[[str, str], bool] | None = None  # has the tenant this type and id? None: nobody can say
+    defaults: Mapping[str, int] = field(default_factory=dict)  # of this machine, instead of the language's own
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from penstock.lang.compile import check_document, compile_document
 from penstock.lang.contract import Compiled as Document
 from penstock.lang.files import LIMIT
 from penstock.languages import names
+
+#: C-38, and what a document may say itself at most: a hundred years
+WAIT_TIMEOUT, _LONGEST_WAIT_S = "waits.timeout_s", 3_155_760_000
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -31,17 +34,29 @@ def node_types() -> dict[str, Any]:
     return {type: made for name in names() for type, made in dialect_of(name).node_types().items()}
 
 
+def document_defaults(settings: Mapping[str, Any]) -> dict[str, int]:
+    """What holds on this machine where a document says nothing. Raises BadInput for a setting that is none."""
+    seconds = settings.get(WAIT_TIMEOUT)
+    if seconds is None:
+        return {}
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= _LONGEST_WAIT_S:
+        why = f"it is a number of seconds from 1 to {_LONGEST_WAIT_S}"
+        raise BadInput(what=f"the setting «{WAIT_TIMEOUT}»", why=why)
+    return {"wait_timeout_ms": round(seconds * 1000)}
+
+
 def compile_source(
-    document: str | Path | bytes, *, name: str | None = None, unsound: bool = False
-) -> tuple[Document, bytes]:
+    document: str | Path | bytes, *, name: str | None = None, unsound: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> tuple[Document, bytes]:  # fmt: skip
     """Read a file, or take bytes, and compile them; files that the document names are looked for beside it. `unsound`:
-    it is taken although not every run of it can end."""
+    it is taken although not every run of it can end. `settings` are those of the machine, for what will be run."""
+    more: dict[str, Any] = {"unsound": unsound, "defaults": document_defaults(settings or {}), "extra": node_types()}
     if isinstance(document, bytes):
-        return compile_document(document, name=name or "document", extra=node_types(), unsound=unsound), document
+        return compile_document(document, name=name or "document", **more), document
     path = Path(document)
-    source, types = read_source(path), node_types()
-    made = compile_document(source, name=name or path.stem, resolve=_beside(path), extra=types, unsound=unsound)
-    return made, source
+    source = read_source(path)
+    return compile_document(source, name=name or path.stem, resolve=_beside(path), **more), source
 
 
 def check_source(

@@ -192,7 +192,9 @@ class Releases:
         """A draft and its findings. `source` is the author's own text, where it is the document."""
         body = canonical(data)
         try:
-            compiled, _ = compile_source(body if source is None else source, name=name)
+            compiled, _ = compile_source(
+                body if source is None else source, name=name, settings=self.door.settings
+            )  # fmt: skip
         except DocumentInvalid as wrong:
             raise DocumentInvalid(wrong.findings if source is not None else _unplaced(wrong.findings)) from None
         wrong_trigger = trigger_findings(compiled.language, data)

@@ -277,7 +277,7 @@ class Runs(Queries):
         return self._engine.nets
 
     def compile(self, document: str | Path | bytes, *, name: str | None = None) -> tuple[Document, bytes]:
-        return compile_source(document, name=name)
+        return compile_source(document, name=name, settings=self.settings)
 
     async def start(
         self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None,

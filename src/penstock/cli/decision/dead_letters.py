@@ -96,7 +96,7 @@ def replay(
     """Start it again with the same input, as a new run, and drive that until it ends or waits.
 
     While another process drives the store, that process runs it, and it is followed from here."""
-    compiled = compile_named(file) if file is not None else None
+    compiled = compile_named(file, store=store) if file is not None else None
     started = Started()
 
     def mended(door: Penstock) -> Release | None:

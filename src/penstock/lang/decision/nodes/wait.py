@@ -25,8 +25,9 @@ from penstock.lang.decision.policies import retry_of
 from penstock.lang.decision.shapes import Shape, closed
 from penstock.net.model import Poll, Trigger
 
-#: C-38: the timeout of an event, a poll or a manual wait that states none.
+#: C-38: the timeout of an event, a poll or a manual wait that states none, unless the machine has another.
 DEFAULT_MS = 24 * HOUR
+TIMEOUT_MS = "wait_timeout_ms"
 #: C-38: so many failed polls in a row fail the node.
 MAX_FAILED_POLLS = 5
 _FAILED = ("failed", "rolled_back", "error", "cancelled")
@@ -213,7 +214,7 @@ def _timeout_triggers(f: WaitFields, context: LoweringContext, *, default: bool 
     if after is None:
         if not default:
             return []
-        after = DEFAULT_MS
+        after = context.shared.setting.defaults.get(TIMEOUT_MS, DEFAULT_MS)
     if timeout.on_timeout == "skip":
         return [Trigger(after_ms=after, action="skip")]
     if timeout.on_timeout == "default_value":
