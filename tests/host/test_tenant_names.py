@@ -1,5 +1,4 @@
-"""A name is its tenant's own: whatever one tenant calls what is its own, another that uses the name gets nothing of it,
-takes nothing away, and is not kept waiting."""
+"""A name is its tenant's own: another that uses it gets nothing, takes nothing away, and is not kept waiting."""
 
 from __future__ import annotations
 

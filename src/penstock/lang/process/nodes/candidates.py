@@ -1,5 +1,4 @@
-"""Who may do a work item: whom the activity names, else those of its role; and who may start the process. What is not
-understood is for nobody."""
+"""Who may do a work item, and who may start the process: what is not understood is for nobody."""
 
 from __future__ import annotations
 
