@@ -126,7 +126,7 @@ def test_an_executor_that_never_waits_needs_one_task_however_many_slices_it_take
 
     async def scene() -> tuple[int, int]:
         async with rig.driving(Fn(lambda request: request.node)) as host:
-            over = host.dispatch.slice_is_over
+            over = host.dispatch.slice.is_over
             slices = 0
 
             def always_over() -> bool:
@@ -135,7 +135,7 @@ def test_an_executor_that_never_waits_needs_one_task_however_many_slices_it_take
                 over()
                 return True
 
-            host.dispatch.slice_is_over = always_over  # type: ignore[method-assign]
+            host.dispatch.slice.is_over = always_over  # type: ignore[method-assign]
             net = host.release(wide(20))
             await ended(host, *[host.start(net) for _ in range(20)])
             return len(host.dispatch.queues["x"].tasks), slices

@@ -37,7 +37,7 @@ def test_p_x_25_what_many_tell_is_kept_in_few_commits(rig: Rig) -> None:
                 return put(events)
 
             host.store.put_events = counted  # type: ignore[method-assign]
-            host.dispatch.slice_is_over = lambda: False  # type: ignore[method-assign]
+            host.dispatch.slice.is_over = lambda: False  # type: ignore[method-assign]
             await ended(host, host.start(host.release(fan(*(task(f"t{i}") for i in range(60))))))
             return told(host.store)
 

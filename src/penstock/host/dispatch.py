@@ -13,7 +13,7 @@ import msgspec
 from penstock.errors import ExprError, PenstockError, StoreError
 from penstock.executors.contract import Done, Executor, Failed, Outcome, Services, failed
 from penstock.host.blobs import Blobs
-from penstock.host.executor_queue import DROPPED, ONCE, EffectPlan, ExecutorQueue, InFlight, request_of
+from penstock.host.executor_queue import DROPPED, ONCE, EffectPlan, ExecutorQueue, InFlight, Slice, request_of
 from penstock.host.gate import Gate, Verdict, Wait, WaitingEffects, place_queue
 from penstock.host.loaded_run import Ask, LoadedRun
 from penstock.host.worker_limits import QUEUE
@@ -27,9 +27,6 @@ from penstock.store.run_store import Batch, RunStore
 _canonical = msgspec.msgpack.Encoder(order="deterministic").encode
 WIDTH = 256
 SWEEP_S = 0.02
-#: nanoseconds that effects may have between two turns, and seconds after which they go on without one
-SLICE_NS = 3_000_000
-SLICE_S = 0.01
 
 Answer = Callable[[Ask, Outcome, int], None]
 #: what the gate has made of an effect: it may go, it waits on in its queue, it needs no place there (any more)
@@ -58,34 +55,7 @@ class Dispatch:
         self.closing = False
         self.broken: BaseException | None = None
         self._sweeper: asyncio.Task[None] | None = None
-        self._slice_until = 0  # 0: nothing was done in it yet
-        self._next_slice: asyncio.Future[None] | None = None
-        self._slice_timer: asyncio.TimerHandle | None = None
-
-    # -- slices --------------------------------------------------------------------------------------------------------
-
-    def begin_slice(self) -> None:
-        """What executors do on the loop, all of them together, is bounded between two turns."""
-        self._slice_until = 0
-        if self._next_slice is not None:
-            self._next_slice.set_result(None)
-            self._next_slice = None
-        if self._slice_timer is not None:
-            self._slice_timer.cancel()
-            self._slice_timer = None
-
-    def slice_is_over(self) -> bool:
-        now = time.perf_counter_ns()
-        if not self._slice_until:
-            self._slice_until = now + SLICE_NS
-        return now >= self._slice_until
-
-    async def next_slice(self) -> None:
-        if self._next_slice is None:
-            loop = asyncio.get_running_loop()
-            self._next_slice = loop.create_future()
-            self._slice_timer = loop.call_later(SLICE_S, self.begin_slice)
-        await asyncio.shield(self._next_slice)
+        self.slice = Slice()
 
     # -- out -----------------------------------------------------------------------------------------------------------
 

@@ -97,7 +97,7 @@ class EngineLoop(EngineParts):
         if (short := self.others_work()) != turns.short_slices:
             intake.short_slices = turns.short_slices = short
             self.limits.shorten(short)
-        self.dispatch.begin_slice()
+        self.dispatch.slice.begin()
         if intake.told:
             intake.poll()
         busy = intake.deliver() if intake.early or intake.todo or intake.done or intake.starts.held else False

@@ -31,6 +31,9 @@ ONCE = "at_most_once"
 DROPPED = failed("DROPPED", "system", "nobody waits for it")
 #: effects after which a task lets others have the loop
 IN_A_ROW = 128
+#: nanoseconds that all of them may have between two turns, and seconds after which they go on without one
+SLICE_NS = 3_000_000
+SLICE_S = 0.01
 _MUTABLE = (dict, list, tuple)  # what an executor could change
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
@@ -72,18 +75,46 @@ class InFlight(msgspec.Struct, eq=False):
     task: asyncio.Task[None] | None = None
 
 
+class Slice:
+    """What executors may do on the loop, all of them together, between two turns."""
+
+    def __init__(self) -> None:
+        self.until = 0  # 0: nothing was done in it yet
+        self.waits: asyncio.Future[None] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        self.until = 0
+        if self.waits is not None:
+            self.waits.set_result(None)
+            self.waits = None
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+
+    def is_over(self) -> bool:
+        now = time.perf_counter_ns()
+        if not self.until:
+            self.until = now + SLICE_NS
+        return now >= self.until
+
+    async def next(self) -> None:
+        if self.waits is None:
+            loop = asyncio.get_running_loop()
+            self.waits = loop.create_future()
+            self.timer = loop.call_later(SLICE_S, self.begin)
+        await asyncio.shield(self.waits)
+
+
 class QueueOwner(Protocol):
     """What a queue needs of the dispatcher."""
 
     services: Services
     blobs: Blobs
     now: Callable[[], int]
+    slice: Slice
     closing: bool
     share: Callable[[str], float]
-
-    def slice_is_over(self) -> bool: ...
-
-    async def next_slice(self) -> None: ...
 
     def watch(self, flight: InFlight, timeout_ms: int) -> None: ...
 
@@ -158,8 +189,8 @@ class ExecutorQueue:
             flight.task = None
             owner.ended(flight, outcome)
             in_a_row += 1
-            if owner.slice_is_over():
-                await owner.next_slice()
+            if owner.slice.is_over():
+                await owner.slice.next()
                 in_a_row = 0
             elif in_a_row >= IN_A_ROW:  # others have to do with the loop, too
                 await asyncio.sleep(0)
