@@ -150,6 +150,8 @@ ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "draft": (lambda s: s.draft("t", "kim", "k"), "PRIMARY KEY"),
     "batches": (lambda s: s.batches("t", before=(5, "b")), "batch_started"),
     "open batches": (lambda s: s.open_batches(), "batch_open"),
+    "a file by its number": (lambda s: s.file_asset("t", 5), "PRIMARY KEY"),
+    "files": (lambda s: s.file_assets("t", since=5, after=(6, 7)), "file_asset_created"),
     "remarks": (lambda s: s.remarks("t", ["r/1", "r/2"]), "PRIMARY KEY"),
     "newest": (lambda s: s.find_runs(EVERY, 50), "PRIMARY KEY"),
     "oldest": (lambda s: s.find_runs(EVERY, 50, oldest=True), "PRIMARY KEY"),

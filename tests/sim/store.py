@@ -15,6 +15,7 @@ from penstock.store.sql_store import INBOX_KEPT_MS
 from penstock.store.tables import TABLES, Table
 from penstock.store.work_items import AGENT
 from tests.sim.admin import SimAdmin
+from tests.sim.queues import SimQueues
 from tests.sim.registry import SimRegistry
 
 Row = tuple[Any, ...]
@@ -70,7 +71,7 @@ class Disk:
         return list(self.tables[table].values())
 
 
-class SimStore(SimRegistry, SimAdmin):
+class SimStore(SimRegistry, SimAdmin, SimQueues):
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk
         self.commits = 0
@@ -352,6 +353,7 @@ class SimStore(SimRegistry, SimAdmin):
     def tidy(self, now: int) -> None:
         self.tidy_requests(now)
         self.tidy_batches(now)
+        self.tidy_queues(now)
         tables = self.disk.tables
         ended = {r.no for r in self._runs() if r.status >= 5}
         for table, over in (

@@ -12,8 +12,10 @@ from penstock.store.dead_letters import DeadLetterStore
 from penstock.store.document_checkpoints import CheckpointStore
 from penstock.store.drafts import DraftStore
 from penstock.store.events import EventStore
+from penstock.store.file_assets import FileAssetStore
 from penstock.store.judgments import JudgmentStore
 from penstock.store.messages import MessageStore
+from penstock.store.queues import QueueStore
 from penstock.store.releases import ReleaseStore
 from penstock.store.run_lists import RunListStore
 from penstock.store.run_store import Batch, JournalRow, RunRow, RunStore
@@ -24,7 +26,8 @@ from penstock.store.work_items import WorkItemStore
 
 class Store(
     RunStore, RunListStore, WorkItemStore, ArtifactStore, ReleaseStore, ScheduleStore, EventStore, MessageStore,
-    JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, BatchStore, Protocol,
+    JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, BatchStore,
+    FileAssetStore, QueueStore, Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""
 

@@ -32,6 +32,8 @@ class Sql:
     LARGER = "max"
     #: keeps others from a row until the commit: SQLite has one writer at a time
     FOR_UPDATE = ""
+    #: rows that somebody else is about to take are passed over
+    SKIP_LOCKED = ""
     #: goes before a column that is no way to its rows
     PLAIN = "+"
     #: from an item to its run, and never the other way

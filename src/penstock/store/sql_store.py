@@ -11,8 +11,10 @@ from penstock.store.dead_letters import FORGET_LETTERS, SqlDeadLetters
 from penstock.store.document_checkpoints import FORGET_CHECKPOINTS, SqlCheckpoints
 from penstock.store.drafts import SqlDrafts
 from penstock.store.events import SqlEvents
+from penstock.store.file_assets import SqlFileAssets
 from penstock.store.judgments import SqlJudgments
 from penstock.store.messages import SqlMessages
+from penstock.store.queues import FORGET_DEAD_MESSAGES, SqlQueues
 from penstock.store.releases import SqlReleases
 from penstock.store.run_lists import SqlRunLists
 from penstock.store.run_store import SqlRuns
@@ -25,7 +27,7 @@ INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
-    SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlBatches,
+    SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlBatches, SqlFileAssets, SqlQueues,
 ):  # fmt: skip
     def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
         names = ",".join(f'"{name}"' for name in table.names)
@@ -45,7 +47,7 @@ class SqlStore(
         with self.transaction():
             for statement in (
                 "DELETE FROM memo WHERE until<=?", FORGET_LETTERS, FORGET_CHECKPOINTS, FORGET_REQUESTS, FORGET_SESSIONS,
-                FORGET_BATCHES,
+                FORGET_BATCHES, FORGET_DEAD_MESSAGES,
             ):  # fmt: skip
                 self._execute(statement, (now,))
             self._execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))

@@ -603,6 +603,55 @@ BATCH = Table(
     clustered=True,
 )
 
+FILE_ASSET = Table(
+    "file_asset",
+    "Files that were announced: one row per upload of an object. Executions name it by its number (F-X.5).",
+    (
+        _c("id", "int", "number, the fileId of executions and events", key=True),
+        _c("tenant", "text", "whose it is"),
+        _c("bucket", "text", "where it lies"),
+        _c("object_key", "text", "its key there"),
+        _c("version", "text", "what tells this upload from others of the key: version id, etag and size, or a time"),
+        _c("size", "int", "bytes"),
+        _c("mime", "text", "what it is said to be"),
+        _c("etag", "text", "of the object store, or empty"),
+        _c("version_id", "text", "of the object store, or empty"),
+        _c("organization_id", "int", "of the tenant", null=True),
+        _c("uploader", "int", "who has uploaded it", null=True),
+        _c("trace", "text", "trace id of the message that announced it first"),
+        _c("created_at", "int", "milliseconds since 1970"),
+    ),
+    (
+        Index("file_asset_object", ("tenant", "bucket", "object_key", "version"), unique=True),
+        Index("file_asset_created", ("tenant", "created_at", "id")),
+    ),
+)
+
+QUEUE_MESSAGE = Table(
+    "queue_message",
+    "Messages of the built-in queues: each is invisible while somebody works on it, and seen again if nobody says that"
+    " it is done.",
+    (
+        _c("no", "int", "order of arrival", key=True),
+        _c("queue", "text", "the queue that it is in; after too many receives, the queue of dead ones"),
+        _c("id", "text", "its id"),
+        _c("body", "blob", "as it was sent"),
+        _c("attributes", "blob", "name and text of each, msgpack"),
+        _c("sent_at", "int", "milliseconds since 1970"),
+        _c("visible_at", "int", "not received before then"),
+        _c("receives", "int", "how often it was received"),
+        _c("handle", "text", "of whoever received it last: only that one can take it away", null=True),
+        _c("code", "text", "why it could not be taken", null=True),
+        _c("why", "text", "the same in words", null=True),
+        _c("until", "int", "when it is purged, of dead ones", null=True),
+    ),
+    (
+        Index("queue_message_id", ("id",), unique=True),
+        Index("queue_message_visible", ("queue", "visible_at", "no")),
+        Index("queue_message_until", ("until",), where="until IS NOT NULL"),
+    ),
+)
+
 WORKER = Table(
     "worker",
     "Who drives the store (PostgreSQL only). A commit names the fence it holds; with an old one it changes nothing.",
@@ -648,6 +697,8 @@ TABLES: tuple[Table, ...] = (
     DRAFT,
     REMARK,
     BATCH,
+    FILE_ASSET,
+    QUEUE_MESSAGE,
 )
 PROJECTIONS: tuple[Table, ...] = tuple(t for t in TABLES if t.projection)
 #: what a store on a server has besides

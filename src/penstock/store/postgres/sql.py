@@ -37,6 +37,7 @@ class PostgresSql(Sql):
     _inside = False  # a transaction of several statements, which no other connection can go on with
 
     SAME, LARGER, FOR_UPDATE, PLAIN = "IS NOT DISTINCT FROM", "greatest", " FOR UPDATE", ""
+    SKIP_LOCKED = " FOR UPDATE SKIP LOCKED"
     HOLDS = "position(?::bytea in i.candidates)>0"
     ITS_RUN = "CROSS JOIN LATERAL (SELECT id, net, tenant FROM run WHERE no=i.run OFFSET 0) r"
     RUN_OF_ITEM = "split_part(item,'/',1)"

@@ -1,0 +1,99 @@
+"""Every store: files are known by one number, and queues lose nothing and hand nothing out twice at a time."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from penstock.store.file_assets import FileAssetRow
+from penstock.store.queues import DEAD_KEPT_MS, Failed
+from tests.contract.store_suite import Kit
+
+INGEST, DLQ = "ff-pipeline-ingest", "ff-pipeline-ingest-dlq"
+
+
+def a_file(key: str, **more: Any) -> FileAssetRow:
+    return FileAssetRow("t", "inbox", key, "v1", 10, "image/png", trace="ab", created_at=5, **more)
+
+
+def test_f_x_5_an_upload_is_one_file_asset_however_often_it_is_announced(kit: Kit) -> None:
+    store = kit.open()
+    first, second = store.put_files([a_file("a.png"), a_file("b.png", organization_id=7, uploader=9)])
+    assert first.id != second.id and replace(first, id=0) == a_file("a.png")
+    again = store.put_files([a_file("b.png"), a_file("a.png"), replace(a_file("a.png"), trace="other")])
+    assert again == [second, first, first]
+    renewed, foreign = store.put_files([replace(a_file("a.png"), version="v2"), replace(a_file("a.png"), tenant="u")])
+    assert len({first.id, second.id, renewed.id, foreign.id}) == 4
+    assert store.file_asset("t", first.id) == first and store.file_asset("t", foreign.id) is None
+    assert [row.id for row in store.file_assets("t", limit=2)] == sorted([first.id, second.id])
+    assert [row.id for row in store.file_assets("t", after=(5, second.id))] == [renewed.id]
+
+
+def test_f_x_20_a_message_is_invisible_while_somebody_works_on_it(kit: Kit) -> None:
+    store = kit.open()
+    assert store.send_messages(INGEST, [("1", b"{}", b"\x80"), ("2", b"[]", b"\x80")], 10) == 2
+    assert store.send_messages(INGEST, [("2", b"other", b"\x80")], 10) == 0
+    (one,) = store.receive_messages(INGEST, "me", 10, 310, 1)
+    (two,) = store.receive_messages(INGEST, "you", 11, 311, 10)
+    assert (one.id, one.body, one.receives, two.id) == ("1", b"{}", 1, "2")
+    assert store.receive_messages(INGEST, "me", 309, 600, 10) == []
+    assert store.hold_messages("me", [one.no, two.no], 500) == 1
+    (again,) = store.receive_messages(INGEST, "her", 311, 900, 10)
+    assert (again.id, again.receives) == ("2", 2)
+    assert store.take_messages("you", [two.no]) == 0, "its time was over: somebody else has it"
+    assert store.take_messages("her", [two.no]) == 1 and store.queue_size(INGEST) == 1
+
+
+def test_f_3_5_what_fails_is_seen_again_later_or_lies_in_the_dead_letter_queue_with_its_cause(kit: Kit) -> None:
+    store = kit.open()
+    store.send_messages(INGEST, [(str(n), b"x", b"\x80") for n in range(3)], 10)
+    messages = store.receive_messages(INGEST, "me", 10, 310, 10)
+    store.messages_failed(
+        "me",
+        [
+            Failed(messages[0], INGEST, 20, "PP-500-IO", "no bucket"),
+            Failed(messages[1], DLQ, 10, "PP-400-JSON", "no key"),
+        ],
+    )
+    assert [m.id for m in store.receive_messages(INGEST, "me", 19, 99, 10)] == []
+    assert [(m.id, m.receives, m.code) for m in store.receive_messages(INGEST, "me", 20, 99, 10)] == [
+        ("0", 2, "PP-500-IO")
+    ]
+    (dead,) = store.queued(DLQ, code="PP-400-JSON")
+    assert (dead.id, dead.body, dead.code, dead.why) == ("1", b"x", "PP-400-JSON", "no key")
+    assert store.queued(DLQ, code="PP-500-IO") == [] and store.queued(DLQ, after=dead.no) == []
+    assert store.send_again(DLQ, INGEST, ["1", "7"], 30) == ["1"] and store.send_again(DLQ, INGEST, ["1"], 30) == []
+    assert [(m.id, m.receives) for m in store.receive_messages(INGEST, "me", 30, 99, 10)] == [("1", 1)]
+
+
+def test_f_x_27_dead_messages_are_kept_for_thirty_days(kit: Kit) -> None:
+    store = kit.open()
+    store.send_messages(DLQ, [("1", b"x", b"\x80")], 10)
+    store.send_messages(INGEST, [("2", b"x", b"\x80")], 10)
+    store.tidy(10 + DEAD_KEPT_MS)
+    assert store.queue_size(DLQ) == 1
+    store.tidy(11 + DEAD_KEPT_MS)
+    assert store.queue_size(DLQ) == 0 and store.queue_size(INGEST) == 1
+
+
+def test_f_x_20_several_consumers_never_get_the_same_message(kit: Kit) -> None:
+    store = kit.open()
+    store.send_messages(INGEST, [(str(n), b"x", b"\x80") for n in range(200)], 10)
+    others = [kit.open(engine=False) for _ in range(3)]
+    if not others[0].__class__.__module__.startswith("penstock"):
+        pytest.skip("the store of dicts has one process")
+    got: list[list[str]] = [[] for _ in others]
+
+    def consume(mine: Any, into: list[str]) -> None:
+        while some := mine.receive_messages(INGEST, f"c{id(into)}", 10, 1000, 7):
+            into += [message.id for message in some]
+
+    threads = [threading.Thread(target=consume, args=pair) for pair in zip(others, got, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(int(id) for each in got for id in each) == list(range(200))
