@@ -6,7 +6,7 @@ from penstock.kernel import fact as F
 
 #: what the journals of the first version hold, by number
 WRITTEN = """
-0 run.started: run tenant net seed trace parent input options tracks
+0 run.started: run tenant net seed trace parent input options tracks queued
 1 put: edge scope epoch seq envelope path passed
 2 fired: firing node scope epoch visit takes owed flags comp path
 3 fired: firing node scope epoch visit edge seq flags

@@ -6,11 +6,12 @@ same promises as the file on disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from penstock.errors import Fenced, RunAmbiguous, RunNotFound, StoreError, StoreFull
-from penstock.store.run_store import Batch, JournalRow, NetRow, RunRow, checksum
+from penstock.store.run_store import Batch, JournalRow, NetRow, PendingRun, RunRow, checksum
 from penstock.store.sql_store import INBOX_KEPT_MS
 from penstock.store.tables import TABLES, Table
 from penstock.store.work_items import AGENT
@@ -231,6 +232,17 @@ class SimStore(SimRegistry, SimAdmin, SimQueues):
 
     def unfinished(self) -> list[int]:
         return sorted(r.no for r in self._runs() if r.status in (0, 2, 4))
+
+    def pending_runs(self, after: PendingRun | None, limit: int) -> list[PendingRun]:
+        waiting = [r for r in self._runs() if r.status == 1 and r.wake_at is None]
+        rows = sorted((r.priority, r.created_at, r.no, r.tenant, r.net) for r in waiting)
+        first = (-1, 0, 0) if after is None else (after.priority, after.created_at, after.no)
+        behind = [PendingRun(row[2], row[3], row[4], row[0], row[1]) for row in rows if row[:3] > first]
+        return behind[:limit]
+
+    def open_by_net(self, status: Sequence[int]) -> list[tuple[int, str, int]]:
+        counts = Counter((r.net, r.tenant) for r in self._runs() if r.status in status)
+        return [(net, tenant, count) for (net, tenant), count in counts.items()]
 
     def open_below(self, prefix: str) -> list[tuple[int, str]]:
         return [(r.no, r.id) for r in self._runs() if r.id.startswith(prefix) and r.status < 5]

@@ -100,6 +100,8 @@ class EngineLoop(EngineParts):
         self.dispatch.slice.begin()
         if intake.told:
             intake.poll()
+        if self.admission.looks and not recovery.under_way:
+            self.admission.admit()
         busy = intake.deliver() if intake.early or intake.todo or intake.done or intake.starts.held else False
         if not turns.ready:
             return busy or recovery.under_way

@@ -37,6 +37,7 @@ LIMITS: tuple[Limit, ...] = (
     Limit("children_per_run", 10_000, "CHILDREN_LIMIT", "fails", "called runs of one run that have not ended"),
     Limit("call_depth", 32, "CALL_DEPTH_LIMIT", "fails", "runs that call each other, one below the other"),
     Limit("starts_per_minute", 600, "STARTS_LIMIT", "waits", "runs that one run starts in a minute"),
+    Limit("admitted_runs", 1000, "ADMITTED_LIMIT", "waits", "runs under way of those that wait for room"),
     Limit("open_runs", 200_000, "PS-429-RUNS", "refused", "runs that have not ended"),
     Limit("open_work_items", 200_000, "PS-429-WORK", "refused", "work items that nobody has done yet"),
     Limit("facts_warning", 100_000, "FACTS_WARNING", "warns", "facts of one run before it is warned of"),

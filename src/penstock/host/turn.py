@@ -31,7 +31,7 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
-from penstock.kernel.state import COMPLETED, RUNNING
+from penstock.kernel.state import COMPLETED, PENDING, RUNNING
 from penstock.kernel.step import STOPS, advance
 from penstock.store.run_store import Batch, RunStore
 
@@ -50,6 +50,10 @@ def _nobody_counts(tenant: str) -> None:
     """Whoever takes turns without limits."""
 
 
+def _nobody_admits(loaded: LoadedRun, was: int, status: int) -> None:
+    """Whoever takes turns without admitting runs."""
+
+
 def _nobody_sleeps() -> None:
     """Whoever takes turns without a loop needs no waking."""
 
@@ -63,6 +67,7 @@ class Turns(TurnRollback):
         self.rows = Rows(nets, self.prepared, checkpoint_every=checkpoint_every)
         self.next_no = store.last_run() + 1
         self.before_commit: list[Callable[[Batch], None]] = []  # add what is committed beside the facts
+        self.on_queued: Callable[[LoadedRun, int, int], None] = _nobody_admits  # told of moves of runs of queued nets
         self.on_start: Callable[[str], None] = _nobody_counts  # told the tenant of every run that is started
         self.wake_up: Callable[[], None] = _nobody_sleeps  # called when a run has got something to do
         self.wakes: list[tuple[int | None, int, str]] = []  # when the runs of this batch wake next, if they have timers
@@ -383,6 +388,8 @@ class Turns(TurnRollback):
                 for look in self.on_waits:
                     look(loaded, facts)
             status = run.st.status
+            if run.net.queued and (status != was or status == PENDING):  # its delay may be over
+                self.on_queued(loaded, was, status)
             if status >= COMPLETED and was < COMPLETED:
                 for ended in self.on_end:
                     ended(loaded)

@@ -10,6 +10,7 @@ from typing import Any
 from penstock.dialects.contract import HostServices
 from penstock.errors import StoreError
 from penstock.executors.contract import Executor, Services
+from penstock.host.admission import Admission, slots_of
 from penstock.host.blobs import Blobs
 from penstock.host.children import Children
 from penstock.host.clock import Clock, SystemClock
@@ -97,6 +98,7 @@ class EngineParts:
             store, self.nets, self.turns, self.blobs, self.outcomes.answer, self.resume_run, self.dispatch.named,
             self.clock.now, self.start_limits,
         )  # fmt: skip
+        self.admission = Admission(store, self.turns, self.nets, self.limits, slots_of(settings), self.wake_up)
         self.starter = Starter(store, self.turns, self.new_id, self.resume_run, self.start_limits)
         self.intake = Intake(
             store, self.turns, self.starter, self.tenants, self.clock.now,

@@ -10,11 +10,11 @@ Command = tuple[Any, ...]
 
 (
     START, OUTCOME, TICK, SIGNAL, WORK, CANCEL, PAUSE, RESUME, RETRY, COMPENSATE, RESOLVE, CANCEL_FIRING, MIGRATE,
-    SET, NUDGE, DOUBT, GO_ON,
-) = range(17)  # fmt: skip
+    SET, NUDGE, DOUBT, GO_ON, ADMIT,
+) = range(18)  # fmt: skip
 NAMES = (
     "start", "outcome", "tick", "signal", "work", "cancel", "pause", "resume", "retry", "compensate", "resolve",
-    "cancel_firing", "migrate", "set", "nudge", "doubt", "go_on",
+    "cancel_firing", "migrate", "set", "nudge", "doubt", "go_on", "admit",
 )  # fmt: skip
 
 OK, BAD, SKIP = range(3)  # how an outcome ended
@@ -115,6 +115,11 @@ def set_variable(name: str, value: Any) -> Command:
 def nudge() -> Command:
     """Nothing happened, but look again: a fork, or a store that was repaired."""
     return (NUDGE,)
+
+
+def admit() -> Command:
+    """There is room for a run that was queued: it begins, or its next attempt does."""
+    return (ADMIT,)
 
 
 def go_on() -> Command:

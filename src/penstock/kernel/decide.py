@@ -9,13 +9,14 @@ from penstock.errors import ExprError, FactsLimit, MigrationBlocked, NodeNotFoun
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.kernel.firing import fire_by_hand, fire_entry
-from penstock.kernel.flow import REVIVE, ExpressionFailed, ask, close, expr_failure, set_timer, settle
+from penstock.kernel.firing import fire_by_hand
+from penstock.kernel.flow import ExpressionFailed, ask, close, expr_failure, set_timer, settle
 from penstock.kernel.kinds import scope as scope_kind
 from penstock.kernel.ledger import book_draft, lineage_of
 from penstock.kernel.migrate import plan as plan_migration
 from penstock.kernel.ready import tokens_at
 from penstock.kernel.region import view_of
+from penstock.kernel.reopen import admit, bring_back, fire_starts, reopen
 from penstock.kernel.retry import fail
 from penstock.kernel.rework import rework_done
 from penstock.kernel.run import Run
@@ -28,7 +29,6 @@ from penstock.kernel.state import (
     EFFECT,
     FAILED,
     INTERRUPTED,
-    PENDING,
     PHASE,
     RUNNING,
     SKIPPED,
@@ -55,21 +55,17 @@ def start(r: Run, c: C.Command) -> None:
     record_started(r, c)
     if options.get("limits"):
         r.limits = {**r.net.limits, **options["limits"]}
+    if r.net.queued:
+        r.record((F.MOVED, "PENDING", "schedule", None))
+        return
     fire_starts(r)
 
 
 def record_started(r: Run, c: C.Command) -> None:
     _, run, tenant, seed, trace, parent, given, options = c
     fact: F.Fact = (F.STARTED, run, tenant, r.net.hash, seed, trace, parent, given, options)
-    r.record((*fact, True) if r.net.net.tracks_origin else fact)
-
-
-def fire_starts(r: Run) -> None:
-    """Only one start alone may hand its token on at once: what the next start makes would take its place in hand."""
-    root, starts = r.st.scopes[0], r.net.starts
-    for no, node in enumerate(starts, 1):
-        r.starting = no < len(starts)
-        fire_entry(r, node, root, None, fuse=len(starts) == 1)
+    tracks, queued = r.net.net.tracks_origin, r.net.queued
+    r.record((*fact, tracks, True) if queued else (*fact, True) if tracks else fact)
 
 
 def outcome(r: Run, c: C.Command) -> None:
@@ -247,20 +243,6 @@ def retry(r: Run, c: C.Command) -> None:
     reopen(r, 0, c[1])
 
 
-def reopen(r: Run, retries: int, how: str) -> None:
-    """The same firing, hence the same idempotency key, and the next attempt; or the start nodes again."""
-    st = r.st
-    was = st.reopen
-    assert was is not None
-    r.record((F.REOPENED, how, retries))
-    r.record((F.MOVED, "RUNNING", "retry_allowed" if st.status == PENDING else "operator_retry", None))
-    if how == "restart":
-        r.by_scope.clear()
-        fire_starts(r)
-        return
-    _bring_back(r, was.firing, was.attempt)
-
-
 def _unpark(r: Run, no: int) -> None:
     """One firing that failed and went on by a port, while the run goes on."""
     st = r.st
@@ -273,14 +255,7 @@ def _unpark(r: Run, no: int) -> None:
     group = r.net.nodes[was.node].group
     if group and not r.room(group):
         raise Refused(why=f"«{group}» has no room for one more")
-    _bring_back(r, no, was.attempt)
-
-
-def _bring_back(r: Run, no: int, attempt: int) -> None:
-    r.record((F.REVIVED, no, attempt))
-    firing = r.st.firings[no]
-    r.opened(firing, r.net.nodes[firing.node].group)
-    r.deferred.append((REVIVE, no))
+    bring_back(r, no, was.attempt)
 
 
 def revive(r: Run, firing: Firing, node: CNode) -> None:
@@ -407,5 +382,5 @@ DECIDE: dict[int, Decide] = {
     C.START: start, C.OUTCOME: outcome, C.SIGNAL: signal, C.WORK: work, C.CANCEL: cancel, C.PAUSE: pause, C.RESUME:
     resume,
     C.RETRY: retry, C.COMPENSATE: compensate, C.RESOLVE: resolve, C.CANCEL_FIRING: cancel_firing, C.MIGRATE: migrate,
-    C.SET: set_variable, C.NUDGE: nudge, C.DOUBT: doubt,
+    C.SET: set_variable, C.NUDGE: nudge, C.DOUBT: doubt, C.ADMIT: admit,
 }  # fmt: skip

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from penstock.kernel import fact as F
-from penstock.kernel.decide import reopen
 from penstock.kernel.failure import Failure
 from penstock.kernel.flow import ROOT_FAILED, after_removal, ask, put, set_timer
 from penstock.kernel.quiet import depth_of, has_token
 from penstock.kernel.region import verdict
+from penstock.kernel.reopen import try_again
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
-from penstock.kernel.state import Reopen, Timer, key
+from penstock.kernel.state import Timer, key
 from penstock.kernel.sweep import sweep_children
 from penstock.kernel.trigger import pull, rearm
 from penstock.kernel.work_item import with_person
-from penstock.net.compiled import CNode
 
 
 def next_due(r: Run) -> int | None:
@@ -42,9 +41,9 @@ def fire_timer(r: Run, no: int) -> None:
     if why == "join_wait":
         return _join_timeout(r, *timer.data)
     if why == "run_retry":
-        was = r.st.reopen
-        assert was is not None
-        return reopen(r, r.st.retries + 1, _on_final(r, was))
+        if not r.net.queued:
+            try_again(r)
+        return None
     if why == "active":
         failure = Failure("WORKFLOW_TIMEOUT", "timeout", f"the run was active for {r.net.net.active_timeout_ms} ms")
         return r.deferred.append((ROOT_FAILED, failure))
@@ -71,22 +70,6 @@ def fire_timer(r: Run, no: int) -> None:
             set_timer(r, r.now + trigger.repeat_ms, "trigger", firing.no, [i, count + 1])
         pull(r, firing, i, {"at": r.now})
     return None
-
-
-def _on_final(r: Run, was: Reopen) -> str:
-    """How the run is tried again. In a group its failed members say it; one that wants the whole again decides."""
-    how = r.net.nodes[was.node].spec.on_final
-    if how != "member":
-        return how
-    failures = [r.st.scopes[no].failure for no in was.kids or ()]
-    members = [_blamed(r, f) for f in failures if f is not None and f.node in r.net.by_id]
-    return "restart" if any(member.spec.on_final == "restart" for member in members) else "here"
-
-
-def _blamed(r: Run, failure: Failure) -> CNode:
-    """Where tokens are stuck, nobody has failed but the scope that they are in."""
-    node = r.net.by_id[failure.node]
-    return r.net.by_id[node.scope] if failure.code == "DEADLOCK" and node.scope else node
 
 
 def _expire(r: Run, scope_no: int, edge_no: int, epoch: int, seq: int) -> None:

@@ -28,7 +28,7 @@ Fact = tuple[Any, ...]
 
 #: name and fields of every fact, by tag. `takes` is a list of edges, one entry per token; an empty list takes nothing.
 FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("run.started", ("run", "tenant", "net", "seed", "trace", "parent", "input", "options", "tracks")),
+    ("run.started", ("run", "tenant", "net", "seed", "trace", "parent", "input", "options", "tracks", "queued")),
     ("put", ("edge", "scope", "epoch", "seq", "envelope", "path", "passed")),
     ("fired", ("firing", "node", "scope", "epoch", "visit", "takes", "owed", "flags", "comp", "path")),
     ("fired", ("firing", "node", "scope", "epoch", "visit", "edge", "seq", "flags")),

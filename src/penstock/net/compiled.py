@@ -216,7 +216,7 @@ class Compiled:
         "aliases", "by_id", "cores", "edge_by_id", "edges", "hash", "known", "limits", "net", "nodes", "on_fail",
         "on_stuck",
         "starts",
-        "undo_policy", "grouped",
+        "undo_policy", "grouped", "queued",
     )  # fmt: skip
 
     def __init__(self, net: Net) -> None:
@@ -227,7 +227,7 @@ class Compiled:
         self.edge_by_id = {e.id: e for e in self.edges}
         self.limits = dict(net.limits)
         self.on_fail, self.on_stuck, self.undo_policy = net.on_fail, net.on_stuck, net.undo_policy
-        self.grouped = net.undo_policy == "group"
+        self.grouped, self.queued = net.undo_policy == "group", net.queued
         #: the inner node of one that was lowered to two: it speaks for it as long as the other has not fired
         self.cores = {n.spec.origin: n for n in self.nodes if n.spec.origin and n.id == f"{n.spec.origin}.do"}
         self.aliases = {alias: self.by_id[node] for alias, node in net.declares.aliases.items() if node in self.by_id}

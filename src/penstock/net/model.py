@@ -298,4 +298,5 @@ class Net(_Part):
     max_visits: int = 1000
     declares: Declares = Declares()
     tracks_origin: bool = False  # finished work can be done again as long as nothing was made of it (P-X.15)
+    queued: bool = False  # a run waits, PENDING, until the host admits it; and again before every retry of the whole
     source_map: dict[str, Place] = {}  # node or edge id → place in the document; not part of the hash

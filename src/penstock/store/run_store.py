@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 from zlib import crc32
 
@@ -79,6 +79,16 @@ class NetRow(msgspec.Struct, frozen=True):
     released_at: int
 
 
+class PendingRun(msgspec.Struct, frozen=True):
+    """A run that waits to be admitted, and its place among the others."""
+
+    no: int
+    tenant: str
+    net: int
+    priority: int
+    created_at: int
+
+
 class JournalRow(msgspec.Struct, frozen=True):
     """`checksum` is what was written with the row, where whoever reads has asked for it."""
 
@@ -132,6 +142,14 @@ class RunStore(Protocol):
 
     def unfinished(self) -> list[int]:
         """Runs that can go on by themselves."""
+        ...
+
+    def pending_runs(self, after: PendingRun | None, limit: int) -> list[PendingRun]:
+        """PENDING runs that wait for no timer, by priority and then by age, behind `after`."""
+        ...
+
+    def open_by_net(self, status: Sequence[int]) -> list[tuple[int, str, int]]:
+        """How many runs have one of these statuses: net, tenant, count."""
         ...
 
     def open_below(self, prefix: str) -> list[tuple[int, str]]:
@@ -210,6 +228,7 @@ class RunStore(Protocol):
 RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent,checkpoint_seq,checkpoint"
 #: turns of a journal that one read takes; the first reads take fewer, for those who want the next one only
 JOURNAL_PAGE, _FIRST_PAGE = 1024, 16
+PENDING_RUNS = "SELECT no,tenant,net,priority,created_at FROM run WHERE status=1 AND status<5 AND wake_at IS NULL"
 UNFINISHED = "SELECT no FROM run WHERE status IN (0,2,4) AND status < 5"  # «< 5» is what the partial index asks for
 
 
@@ -235,6 +254,19 @@ class SqlRuns(Sql):
 
     def unfinished(self) -> list[int]:
         return [r[0] for r in self._read(f"{UNFINISHED} ORDER BY no")]
+
+    def pending_runs(self, after: PendingRun | None, limit: int) -> list[PendingRun]:
+        sql, values = PENDING_RUNS, list[Any]()
+        if after is not None:
+            sql += " AND (priority,created_at,no)>(?,?,?)"
+            values = [after.priority, after.created_at, after.no]
+        rows = self._read(f"{sql} ORDER BY priority,created_at,no LIMIT ?", (*values, limit))
+        return [PendingRun(*row) for row in rows]
+
+    def open_by_net(self, status: Sequence[int]) -> list[tuple[int, str, int]]:
+        marks = ",".join("?" * len(status))
+        sql = f"SELECT net,tenant,count(*) FROM run WHERE status IN ({marks}) AND status<5 GROUP BY net,tenant"
+        return [(net, tenant, count) for net, tenant, count in self._read(sql, tuple(status))]
 
     def open_below(self, prefix: str) -> list[tuple[int, str]]:
         sql = "SELECT no,id FROM run WHERE id >= ? AND id < ? AND status < 5"

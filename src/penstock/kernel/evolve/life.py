@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.kernel import fact as F
 from penstock.kernel.evolve.journal_values import as_failure
-from penstock.kernel.state import RUNNING, STATUS, WAITING, Scope, State
+from penstock.kernel.state import CREATED, RUNNING, STATUS, WAITING, Scope, State
 from penstock.kernel.token import Taken
 from penstock.net.compiled import EPOCH, MOST
 
@@ -19,7 +19,10 @@ def started(st: State, f: F.Fact) -> None:
     st.tracks = len(f) > 9 and f[9]
     st.options = dict(options)
     st.vars = dict(st.options.get("vars") or {})
-    st.status, st.active_since = RUNNING, st.at
+    if len(f) > 10 and f[10]:  # it is queued: what moves it comes next
+        st.status, st.active_since = CREATED, -1
+    else:
+        st.status, st.active_since = RUNNING, st.at
     st.scopes[0] = Scope(0, at=st.at)
 
 

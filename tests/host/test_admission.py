@@ -1,0 +1,136 @@
+"""Runs of queued nets begin when there is room: by priority, then by age, each once, and within everybody's limits."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+
+from penstock.errors import BadInput
+from penstock.host.admission import slots_of
+from penstock.host.embedded import Host
+from penstock.kernel.state import PENDING, RUNNING
+from penstock.net.model import Net, RunRetry
+from tests.host.rig import Fn, Rig, chain, eventually, go, task
+
+
+def queued(name: str = "q", **more: Any) -> Net:
+    return chain(task("a", on_final="restart"), name=name, queued=True, **more)
+
+
+def status(host: Host) -> list[int]:
+    return sorted(row.status for row in host.store.runs(limit=1000))
+
+
+async def all_ended(host: Host, count: int) -> None:
+    await eventually(lambda: sum(row.status >= 5 for row in host.store.runs(limit=1000)) == count)
+
+
+async def never(request: Any) -> None:
+    await asyncio.Event().wait()
+
+
+def test_f_4_1_runs_are_picked_up_by_priority_and_then_by_age(rig: Rig) -> None:
+    """F-4.1, F-X.21, F-A.5: the smaller number first; each runs exactly once."""
+    x = Fn()
+    wanted: list[tuple[int, int]] = []
+
+    async def scene() -> None:
+        host = rig.open(x, settings={"admission.slots": 1})
+        net = host.release(queued())
+        draw = random.Random(4)
+        for age in range(100):
+            priority = draw.choice((50, 100, 200))
+            wanted.append((priority, age))
+            host.start(net, age, id=f"r{age:03}", priority=priority)
+        while host.turns.ready:
+            host.turns.turn()
+        async with rig.driving():
+            await all_ended(host, 100)
+
+    go(scene())
+    assert [request.run for request in x.seen] == [f"r{age:03}" for _, age in sorted(wanted)]
+
+
+def test_f_4_4_no_more_are_under_way_than_there_are_places(rig: Rig) -> None:
+    """F-4.4: eight wait while two are done; what ends makes room for the next."""
+    at_once, most = 0, 0
+
+    async def counted(request: Any) -> None:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0.01)
+        at_once -= 1
+
+    async def scene() -> None:
+        async with rig.driving(Fn(counted), settings={"admission.slots": 2}) as host:
+            net = host.release(queued())
+            for _ in range(8):
+                host.start(net)
+            await all_ended(host, 8)
+            assert host.admission.under_way == 0
+
+    go(scene())
+    assert most == 2
+
+
+def test_f_8_2_a_tenant_and_a_net_have_limits_of_their_own(rig: Rig) -> None:
+    """Whoever has all its places is passed over; those behind it are not held up."""
+
+    async def scene() -> None:
+        settings = {"admission.slots": 10, "tenants.loud.limits.admitted_runs": 2}
+        async with rig.driving(Fn(never), settings=settings) as host:
+            wide, narrow = host.release(queued("wide")), host.release(queued("narrow", limits={"executions": 1}))
+            for _ in range(100):
+                host.start(wide, tenant="loud", priority=1)
+            for _ in range(3):
+                host.start(narrow, tenant="quiet", priority=2)
+                host.start(wide, tenant="quiet", priority=3)
+            await eventually(lambda: status(host).count(RUNNING) == 6)
+            await asyncio.sleep(0.05)
+            running = sorted((row.tenant, row.net) for row in host.store.runs(limit=1000) if row.status == RUNNING)
+            assert running == sorted([("loud", wide)] * 2 + [("quiet", narrow)] + [("quiet", wide)] * 3)
+
+    go(scene())
+
+
+def test_f_x_3_what_was_under_way_before_a_crash_keeps_its_place(rig: Rig) -> None:
+    """After a crash no more are under way than before it."""
+
+    async def scene(*, first: bool) -> None:
+        async with rig.driving(Fn(never), settings={"admission.slots": 2}) as host:
+            if first:
+                net = host.release(queued())
+                for _ in range(5):
+                    host.start(net)
+            await eventually(lambda: host.admission.under_way == 2 and len(host.dispatch.in_flight) == 2)
+            await asyncio.sleep(0.05)
+            assert status(host) == [PENDING] * 3 + [RUNNING] * 2
+
+    go(scene(first=True))
+    go(scene(first=False))
+
+
+def test_f_x_6_a_retry_of_the_whole_waits_for_a_place_again(rig: Rig) -> None:
+    """F-X.6, F-A.7: back to PENDING gives the place to another."""
+    x = Fn(lambda request: 1 / 0 if request.run == "bad" else None)
+
+    async def scene() -> None:
+        async with rig.driving(x, settings={"admission.slots": 1}) as host:
+            net = host.release(queued(run_retry=RunRetry(max=2, delay_ms=1)))
+            host.start(net, id="bad", priority=1)
+            host.start(net, id="good", priority=2)
+            await all_ended(host, 2)
+
+    go(scene())
+    assert [request.run for request in x.seen].count("bad") == 3 and "good" in [request.run for request in x.seen]
+    assert rig.status("bad") == "FAILED" and rig.status("good") == "COMPLETED"
+
+
+@pytest.mark.parametrize("slots", [0, -1, True, "2", 1.5])
+def test_a_number_of_places_that_is_none_is_refused(slots: Any) -> None:
+    with pytest.raises(BadInput, match=r"admission\.slots"):
+        slots_of({"admission.slots": slots})
