@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.executors.bench import Bench, Seen, Server
+from tests.executors.pipeline_bench import PipelineBench
 
 
 @pytest.fixture
@@ -27,3 +28,10 @@ def serve() -> Iterator[Callable[[Callable[[Seen], Any]], Server]]:
     yield start
     for server in servers:
         server.close()
+
+
+@pytest.fixture
+def pipeline(bench: Bench, tmp_path: Path) -> Iterator[PipelineBench]:
+    made = PipelineBench(bench, tmp_path)
+    yield made
+    made.close()

@@ -32,6 +32,7 @@ BUILTIN: dict[str, Callable[[], Executor]] = {
     "mcp": _lazy("mcp", "McpExecutor"),
     "notify": _lazy("notify", "NotifyExecutor"),
     "person": _lazy("person", "PersonExecutor"),
+    "processor": _lazy("processor", "ProcessorExecutor"),
     "publish": _lazy("publish", "PublishExecutor"),
     "process_data": _lazy("activity_data", "ActivityDataExecutor"),
     "shape": _lazy("shape", "ShapeExecutor"),

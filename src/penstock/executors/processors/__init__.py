@@ -1,0 +1,95 @@
+"""The shelf of processors: one line each; more by `@processor("Name")` and by the entry point `penstock.processors`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from penstock.executors.processors.contract import Output, ProcessorContext, ProcessorError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["Output", "ProcessorContext", "ProcessorError", "processor", "processor_names", "spec_of"]
+
+ENTRY_POINTS = "penstock.processors"
+T = TypeVar("T", bound=Callable[..., object])
+
+
+class ProcessorSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a processor is found. One with `awaits` runs in the engine, since it only waits for others; all the rest
+    run in a worker process."""
+
+    name: str
+    module: str
+    function: str = "run"
+    file: str = ""  # of the module, where it cannot be imported by its name
+    awaits: bool = False
+    warm: tuple[str, ...] = ()  # what a worker has imported before it begins
+
+
+_BELOW = "penstock.executors.processors."
+
+
+def _line(name: str, module: str, *warm: str, awaits: bool = False) -> tuple[str, ProcessorSpec]:
+    return name, ProcessorSpec(name=name, module=_BELOW + module, warm=(_BELOW + module, *warm), awaits=awaits)
+
+
+BUILTIN: dict[str, ProcessorSpec] = dict(
+    [
+        _line("Checksum", "checksum"),
+        _line("Copy", "copy_file"),
+        _line("ImageResizer", "image_resizer", "PIL.Image", "PIL.ImageOps"),
+        _line("ImageThumbnail", "image_thumbnail", "PIL.Image", "PIL.ImageOps"),
+        _line("MetadataExtractor", "metadata_extractor"),
+    ]
+)
+_OWN: dict[str, ProcessorSpec] = {}
+
+
+def processor(name: str) -> Callable[[T], T]:
+    """Makes a function `(context)`, or a class with `process(context)` and perhaps `rollback(context)`, a processor.
+
+    A worker imports it by its name, so it stands at the top of its module, and the module does nothing when imported.
+    """
+
+    def register(made: T) -> T:
+        where = f"{made.__module__}.{made.__qualname__}"
+        if "<locals>" in where or "." in made.__qualname__:
+            raise ValueError(f"the processor «{name}» must stand at the top of its module: a worker imports it")
+        known = BUILTIN.get(name) or _OWN.get(name)
+        if known is not None and (known.module, known.function) != (made.__module__, made.__qualname__):
+            raise ValueError(f"there is a processor «{name}» already: {known.module}.{known.function}")
+        module = sys.modules.get(made.__module__)
+        file = getattr(module, "__file__", None) or inspect.getfile(made)
+        _OWN[name] = ProcessorSpec(name=name, module=made.__module__, function=made.__qualname__, file=file)
+        return made
+
+    return register
+
+
+def spec_of(name: str) -> ProcessorSpec | None:
+    if name in BUILTIN or name in _OWN:
+        return BUILTIN.get(name) or _OWN[name]
+    for point in offered():
+        if point.name == name:
+            return ProcessorSpec(name=name, module=point.module, function=point.attr or "run")
+    return None
+
+
+def processor_names() -> list[str]:
+    """Everything a definition may name."""
+    return sorted({*BUILTIN, *_OWN, *(point.name for point in offered())})
+
+
+@cache
+def offered() -> tuple[EntryPoint, ...]:
+    """What installed packages offer, looked for once."""
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=ENTRY_POINTS))

@@ -1,0 +1,77 @@
+"""Processors of the tests' own: well-behaved ones and bad ones. A worker imports this module."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from penstock.executors.processors import Output, ProcessorContext, processor
+
+
+@processor("TestShout")
+def shout(context: ProcessorContext) -> Output:
+    made = context.new_file("txt")
+    made.write_text(context.file.read_text().upper())
+    return Output(output={"length": context.size}, file=made, mime="text/plain")
+
+
+@processor("TestEcho")
+def echo(context: ProcessorContext) -> dict[str, Any]:
+    return {"config": context.config, "params": context.params, "input": context.input, "mime": context.mime}
+
+
+@processor("TestBig")
+def big(context: ProcessorContext) -> Any:
+    if context.config.get("file"):
+        made = context.new_file("bin")
+        made.write_bytes(b"x" * int(context.config["bytes"]))
+        return Output(file=made, mime="application/octet-stream")
+    return {"text": "x" * int(context.config["bytes"])}
+
+
+@processor("TestBad")
+def bad(context: ProcessorContext) -> Any:
+    """Misbehaves as `how` says; `pids` is a file that gets the numbers of its processes."""
+    how = context.config["how"]
+    if "pids" in context.config:
+        child = subprocess.Popen(["sleep", "600"])
+        Path(context.config["pids"]).write_text(f"{os.getpid()} {child.pid}")
+    if how == "hang":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        while True:
+            time.sleep(60)
+    if how == "spin":
+        while True:
+            pass
+    if how == "leak":
+        hoard = []
+        while True:
+            hoard.append(bytearray(1024 * 1024))
+    if how == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if how == "exit":
+        os._exit(3)
+    if how == "raise":
+        raise RuntimeError("it went wrong")
+    if how == "flood":
+        with context.new_file("bin").open("wb") as file:
+            while True:
+                file.write(b"x" * 1024 * 1024)
+    if how == "outside":
+        return Output(file=Path("/etc/hostname"))
+    return {"done": True}
+
+
+@processor("TestUndo")
+class Undo:
+    def process(self, context: ProcessorContext) -> dict[str, Any]:
+        Path(context.config["mark"]).write_text("done")
+        return {"mark": context.config["mark"]}
+
+    def rollback(self, context: ProcessorContext) -> dict[str, Any]:
+        Path(context.result["output"]["mark"]).unlink()
+        return {"undone": True}

@@ -1,0 +1,318 @@
+"""The executor of stages: files in, objects out, in worker processes that are limited and really stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from penstock.executors.contract import Done, Failed
+from penstock.executors.processors import processor, processor_names
+from tests.executors import processors_of_tests as _processors
+from tests.executors.pipeline_bench import PipelineBench, is_alive, png
+
+
+def test_f_1_2_7_a_picture_becomes_a_thumbnail_object(pipeline: PipelineBench) -> None:
+    file = pipeline.put("tenants/t/cat.png", png(400, 300), "image/png")
+    body = pipeline.done("ImageThumbnail", file, {"size": 100})
+    with Image.open(io.BytesIO(pipeline.object(body))) as small:
+        assert small.size == (100, 75)
+        assert small.format == "PNG"
+    assert body["mime"] == "image/png"
+    assert body["size"] == len(pipeline.object(body))
+    assert body["output"] == {"width": 100, "height": 75, "format": "PNG", "size": body["size"]}
+
+
+def test_f_x_16_keys_of_outputs(pipeline: PipelineBench) -> None:
+    file = pipeline.put("cat.png", png(), "image/png")
+    more = {"request": {"tenant": "tnt_demo", "run": "e-1", "attempt": 2}}
+    body = pipeline.done("ImageThumbnail", file, {"format": "jpeg"}, **more)
+    assert body["output_ref"] == "tenants/tnt_demo/executions/e-1/1-s1/2/output.jpg"
+    assert pipeline.objects() == [body["output_ref"]]
+    body = pipeline.done("Checksum", file, **more)
+    assert body["output_ref"] == "tenants/tnt_demo/executions/e-1/1-s1/2/output.json"
+    assert body["input_ref"] == "inbox/cat.png"
+
+
+@pytest.mark.parametrize("tenant", ["..", "a/../../b", "한국" * 25, "x" * 50, "."])
+def test_f_x_16_no_tenant_and_no_code_leads_out_of_the_store(pipeline: PipelineBench, tenant: str) -> None:
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    more = {"request": {"tenant": tenant, "run": "e" * 36}}
+    body = pipeline.done("Copy", file, stage="../../" + "c" * 44, **more)
+    assert len(body["output_ref"]) <= 512
+    assert ".." not in body["output_ref"].split("/")
+    assert pipeline.object(body) == b"a"
+
+
+def test_f_a_17_a_large_output_is_an_object_and_a_reference(pipeline: PipelineBench) -> None:
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    body = pipeline.done("TestBig", file, {"bytes": 5 * 1024 * 1024})
+    assert len(json.dumps(body)) < 2000
+    assert body["output"] == {"$ref": body["output_ref"]}
+    assert len(body["output_ref"]) <= 512
+    assert json.loads(pipeline.object(body)) == {"text": "x" * 5 * 1024 * 1024}
+    body = pipeline.done("TestBig", file, {"bytes": 5 * 1024 * 1024, "file": True})
+    assert len(pipeline.object(body)) == 5 * 1024 * 1024
+
+
+def test_f_x_35_usage_is_told(pipeline: PipelineBench) -> None:
+    file = pipeline.put("a.txt", b"abc", "text/plain")
+    body = pipeline.done("Copy", file)
+    assert set(body["usage"]) == {"wall_ms", "cpu_ms", "peak_rss", "bytes_in", "bytes_out"}
+    assert body["usage"]["bytes_in"] == body["usage"]["bytes_out"] == 3
+    assert body["usage"]["peak_rss"] > 1024 * 1024
+
+
+def test_f_x_15_a_stage_works_on_what_the_one_before_has_made(pipeline: PipelineBench) -> None:
+    file = pipeline.put("a.txt", b"quiet", "text/plain")
+    first = pipeline.done("TestShout", file)
+    second = pipeline.done("Copy", file, input=first, stage="s2", seq=2)
+    assert pipeline.object(second) == b"QUIET"
+    assert second["input_ref"] == first["output_ref"]
+    digest = pipeline.done("Checksum", file, input=second, stage="s3", seq=3)
+    after = pipeline.done("Copy", file, input=digest, stage="s4", seq=4)
+    assert pipeline.object(after) == b"QUIET", "what only describes hands its input on"
+
+
+def test_f_x_15_after_a_group_a_stage_may_say_whose_output_it_wants(pipeline: PipelineBench) -> None:
+    file = pipeline.put("a.txt", b"quiet", "text/plain")
+    sums = pipeline.done("Checksum", file, stage="sum")
+    loud = pipeline.done("TestShout", file, stage="loud")
+    for group in ({"sum": sums, "loud": loud}, [sums, loud]):
+        after = pipeline.done("TestEcho", file, input=group)
+        assert set(after["output"]["input"]) == {"sum", "loud"}
+        assert after["input_ref"] == loud["output_ref"]
+        chosen = pipeline.done("TestEcho", file, {"input_stage": "sum"}, input=group)
+        assert chosen["output"]["input"] == sums["output"]
+        assert chosen["input_ref"] == "inbox/a.txt"
+
+
+def test_f_x_10_input_and_output_are_validated_and_not_tried_again(pipeline: PipelineBench) -> None:
+    file = pipeline.put("a.txt", b"abc", "text/plain")
+    schema = {"type": "object", "properties": {"size": {"maximum": 2}}}
+    failure = pipeline.failed("Copy", file, input_validation=schema)
+    assert (failure.code, failure.category) == ("VALIDATION", "validation")
+    assert failure.detail["pointer"] == "/size" and failure.detail["validation"] == "input_validation"
+    failure = pipeline.failed("Copy", file, output_validation={"required": ["pages"]})
+    assert (failure.code, failure.category) == ("VALIDATION", "validation")
+    assert pipeline.objects() == [], "what is not valid is not kept"
+    assert pipeline.done(
+        "Copy", file, input_validation={"required": ["mime"]}, output_validation={"required": ["size"]}
+    )
+
+
+def test_f_x_14_an_unknown_processor_is_named_with_those_there_are(pipeline: PipelineBench) -> None:
+    failure = pipeline.failed("Nonsense", pipeline.put("a.txt", b"a", "text/plain"))
+    assert failure.code == "PROCESSOR_UNKNOWN" and failure.category == "validation"
+    assert "ImageThumbnail" in failure.message
+    assert {"Copy", "Checksum", "MetadataExtractor", "ImageResizer", "ImageThumbnail"} <= set(processor_names())
+
+
+def test_f_x_14_own_processors_must_be_importable(pipeline: PipelineBench) -> None:
+    with pytest.raises(ValueError, match="top of its module"):
+
+        @processor("Hidden")
+        def hidden(context: Any) -> None: ...
+
+    with pytest.raises(ValueError, match="already"):
+        processor("Copy")(_processors.shout)
+
+
+@pytest.mark.parametrize("how", ["crash", "exit"])
+def test_f_x_33_a_processor_that_crashes_hurts_nobody(pipeline: PipelineBench, how: str) -> None:
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    failure = pipeline.failed("TestBad", file, {"how": how})
+    assert failure.code == "PROCESSOR_CRASHED"
+    assert failure.category == "transient", "retries count"
+    assert pipeline.objects() == []
+    assert pipeline.done("Copy", file)
+
+
+def test_f_1_4_9_what_a_processor_raises_is_a_failure_with_its_trace_in_the_log(pipeline: PipelineBench) -> None:
+    failure = pipeline.failed("TestBad", pipeline.put("a.txt", b"a", "text/plain"), {"how": "raise"})
+    assert (failure.code, failure.message) == ("PROCESSOR_ERROR", "RuntimeError: it went wrong")
+    log = (pipeline.artifacts / failure.detail["log_ref"]).read_text()
+    assert "Traceback" in log and "it went wrong" in log
+
+
+@pytest.mark.parametrize(
+    ("how", "limits"), [("leak", {"memory_mb": 100}), ("spin", {"cpu_seconds": 1})], ids=["memory", "cpu"]
+)
+def test_f_x_33_a_breach_of_a_limit_is_resource_limit(pipeline: PipelineBench, how: str, limits: Any) -> None:
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    failure = pipeline.failed("TestBad", file, {"how": how}, limits=limits)
+    assert failure.code == "RESOURCE_LIMIT"
+    assert pipeline.objects() == [] or all(key.endswith("log.txt") for key in pipeline.objects())
+    assert pipeline.done("Copy", file)
+
+
+def test_f_x_33_a_flood_of_output_is_resource_limit(pipeline: PipelineBench) -> None:
+    pipeline.bench.settings["pipelines.max_output_bytes"] = 5 * 1024 * 1024
+    failure = pipeline.failed("TestBad", pipeline.put("a.txt", b"a", "text/plain"), {"how": "flood"})
+    assert failure.code == "RESOURCE_LIMIT"
+
+
+def test_f_x_33_labels_select_workers(pipeline: PipelineBench) -> None:
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    assert pipeline.failed("Copy", file, limits={"labels": ["gpu"]}).code == "RESOURCE_LABELS"
+    pipeline.bench.settings["pipelines.labels"] = ["gpu", "big"]
+    assert pipeline.done("Copy", file, limits={"labels": ["gpu"]})
+
+
+def test_f_a_8_a_processor_that_hangs_is_gone_when_its_stage_is_cancelled(
+    pipeline: PipelineBench, tmp_path: Path
+) -> None:
+    """With everything that it has started, and without a trace in the store."""
+    pids = tmp_path / "pids"
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    args = pipeline.args("TestBad", file, {"how": "hang", "pids": str(pids)})
+
+    async def main() -> list[int]:
+        task = asyncio.create_task(pipeline.executor.run(pipeline.bench.request(args), pipeline.bench.services))
+        while not pids.exists() or len(pids.read_text().split()) < 2:
+            await asyncio.sleep(0.01)
+        numbers = [int(word) for word in pids.read_text().split()]
+        assert all(map(is_alive, numbers))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return numbers
+
+    numbers = asyncio.run(main())
+    assert not is_alive(numbers[0]), "when the stage has ended, its process has"
+    _until(lambda: not is_alive(numbers[1]))
+    assert pipeline.objects() == []
+    assert pipeline.done("Copy", file)
+
+
+def test_f_a_18_workers_end_with_the_engine(pipeline: PipelineBench, tmp_path: Path) -> None:
+    """Whoever loses the engine's end of the socket kills what it has begun."""
+    pids = tmp_path / "pids"
+    args = pipeline.args("TestBad", pipeline.put("a.txt", b"a", "text/plain"), {"how": "hang", "pids": str(pids)})
+    outcomes: list[Any] = []
+
+    def stage() -> None:
+        run = pipeline.executor.run(pipeline.bench.request(args), pipeline.bench.services)
+        outcomes.append(asyncio.run(run))
+
+    thread = threading.Thread(target=stage)
+    thread.start()
+    _until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+    pipeline.executor.close()
+    thread.join(20)
+    assert isinstance(outcomes[0], Failed) and outcomes[0].failure.code == "PROCESSOR_CRASHED"
+    _until(lambda: not any(is_alive(int(word)) for word in pids.read_text().split()))
+
+
+def test_f_x_33_a_lost_fork_server_is_started_again(pipeline: PipelineBench) -> None:
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    assert pipeline.done("Copy", file)
+    server = pipeline.executor.workers._server
+    assert server is not None
+    os.kill(server.pid, 9)
+    server.wait()
+    _until(lambda: pipeline.executor.workers._server is None)
+    assert pipeline.done("Copy", file)
+
+
+def test_both_cores_work_side_by_side(pipeline: PipelineBench) -> None:
+    """Counted, not timed: several workers exist at the same moment."""
+    file = pipeline.put("a.txt", b"a", "text/plain")
+
+    async def main() -> int:
+        requests = [pipeline.bench.request(pipeline.args("TestBad", file, {"how": "hang"})) for _ in range(3)]
+        tasks = [asyncio.create_task(pipeline.executor.run(made, pipeline.bench.services)) for made in requests]
+        most = 0
+        for _ in range(2000):
+            most = max(most, len(pipeline.executor.workers.pids()))
+            if most == 3:
+                break
+            await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return most
+
+    assert asyncio.run(main()) == 3
+
+
+def test_f_10_6_a_bucket_that_vanishes_or_is_unknown_is_an_io_error(pipeline: PipelineBench) -> None:
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    missing = pipeline.failed("Copy", {**file, "key": "gone.txt"})
+    assert (missing.code, missing.category) == ("PP-500-IO", "external")
+    pipeline.inbox.rename(pipeline.inbox.with_name("elsewhere"))
+    vanished = pipeline.failed("Copy", file)
+    assert (vanished.code, vanished.category) == ("PP-500-IO", "transient")
+    unknown = pipeline.failed("Copy", {**file, "bucket": "nowhere"})
+    assert unknown.code == "PP-500-IO" and "[pipelines.buckets]" in unknown.message
+    assert pipeline.objects() == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="a folder refuses nothing to root")
+def test_f_10_6_a_store_that_refuses_to_write(pipeline: PipelineBench) -> None:
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    pipeline.artifacts.mkdir()
+    pipeline.artifacts.chmod(0o500)
+    failure = pipeline.failed("Copy", file)
+    pipeline.artifacts.chmod(0o700)
+    assert (failure.code, failure.category) == ("PP-500-IO", "transient")
+
+
+def test_f_10_6_a_store_that_refuses_an_output_leaves_nothing_half_written(pipeline: PipelineBench) -> None:
+    """A file stands where the folder of the tenants would be."""
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    pipeline.artifacts.mkdir()
+    (pipeline.artifacts / "tenants").write_text("in the way")
+    failure = pipeline.failed("Copy", file)
+    assert (failure.code, failure.category) == ("PP-500-IO", "transient")
+    assert pipeline.objects() == ["tenants"]
+
+
+@pytest.mark.parametrize("bucket", ["ff-artifacts", "inbox"])
+def test_f_9_8_nobody_works_on_the_file_of_another_tenant(pipeline: PipelineBench, bucket: str) -> None:
+    file = pipeline.put("tenants/other/a.txt", b"a", "text/plain")
+    failure = pipeline.failed("Copy", {**file, "bucket": bucket})
+    assert (failure.code, failure.category) == ("PP-403-SCOPE", "authorization")
+
+
+@pytest.mark.parametrize(
+    "key", ["../a.txt", "/etc/hostname", "x/../../a.txt", "a\x00b", "", ".penstock-work/x", "lin/a"]
+)
+def test_a_key_that_leaves_its_bucket_is_refused(pipeline: PipelineBench, key: str) -> None:
+    pipeline.put("a.txt", b"a", "text/plain")
+    (pipeline.inbox / "lin").symlink_to("/etc")
+    failure = pipeline.failed("Copy", {"bucket": "inbox", "key": key, "size": 1, "mime": "text/plain"})
+    assert failure.code in ("PP-500-IO", "INPUT_INVALID")
+    assert pipeline.objects() == []
+
+
+def test_a_processor_may_only_hand_over_a_file_of_its_folder(pipeline: PipelineBench) -> None:
+    failure = pipeline.failed("TestBad", pipeline.put("a.txt", b"a", "text/plain"), {"how": "outside"})
+    assert failure.code == "OUTPUT_INVALID"
+
+
+def test_f_x_8_rollback_is_called_with_what_the_stage_had_answered(pipeline: PipelineBench, tmp_path: Path) -> None:
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    mark = tmp_path / "mark"
+    body = pipeline.done("TestUndo", file, {"mark": str(mark)})
+    assert mark.exists()
+    back = pipeline.outcome("TestUndo", file, {"mark": str(mark)}, undo=True, request={"result": body})
+    assert isinstance(back, Done) and back.body["output"] == {"undone": True}
+    assert not mark.exists()
+    back = pipeline.outcome("Copy", file, undo=True, request={"result": {}})
+    assert isinstance(back, Done), "a processor without a way back takes nothing back"
+
+
+def _until(happened: Any, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
