@@ -11,6 +11,7 @@ import pytest
 from penstock.kernel.state import COMPLETED, WAITING
 from penstock.store.releases import ReleaseRow
 from penstock.store.run_lists import Ranking, RunFilter
+from penstock.store.run_store import PendingRun
 from tests.contract.store_suite import PostgresKit, a_batch, a_net, a_run, a_turn
 
 RUNS = 4000
@@ -100,6 +101,8 @@ OPEN = RunFilter(tenant="default", below=RUNS, status=(2, 3))
 LATER = Ranking(by="updated_at", falling=True, after=(5000, 7))
 ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "pick-up": (lambda s: s.unfinished(), "run_pick"),
+    "admission (F-9.2, F-A.5)": (lambda s: s.pending_runs(None, 64), "run_pick"),
+    "admission, further on": (lambda s: s.pending_runs(PendingRun(7, "t", 1, 100, 1000), 64), "run_pick"),
     "due": (lambda s: s.due(500, 10), "run_wake"),
     "next wake": (lambda s: s.next_wake(), "run_wake"),
     "key": (lambda s: s.run_by_key("default", "key-7"), "run_key"),

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import RunAmbiguous, RunNotFound, StoreError
 from penstock.kernel.state import COMPLETED, FAILED, PENDING, RUNNING, WAITING
-from penstock.store.run_store import NetRow, checksum
+from penstock.store.run_store import NetRow, PendingRun, checksum
 from tests.contract.store_suite import Capability, Kit, a_batch, a_net, a_run, a_turn, needs, started
 
 
@@ -130,6 +130,23 @@ def test_who_can_go_on_who_is_due_and_who_wakes_next(kit: Kit) -> None:
     assert store.last_run() == 7
     assert [r.no for r in store.runs(limit=3)] == [7, 6, 5]
     assert [r.no for r in store.runs(status=[WAITING, PENDING])] == [4, 3, 2]
+
+
+def test_f_4_1_who_waits_to_be_admitted_is_read_by_priority_and_then_by_age(kit: Kit) -> None:
+    """F-4.1, F-S.2: those whose delay is not over, and those that are under way or have ended, are not among them."""
+    store = kit.open()
+    a_net(store)
+    ways = [
+        (PENDING, 200, 10, None), (PENDING, 100, 30, None), (PENDING, 100, 20, None), (PENDING, 50, 40, 9000),
+        (RUNNING, 10, 5, None), (COMPLETED, 10, 5, None), (PENDING, 100, 20, None),
+    ]  # fmt: skip
+    for no, (status, priority, created_at, wake_at) in enumerate(ways, 1):
+        store.commit(started(no, status=status, priority=priority, created_at=created_at, wake_at=wake_at))
+    rows = store.pending_runs(None, 10)
+    assert [row.no for row in rows] == [3, 7, 2, 1]
+    assert [row.no for row in store.pending_runs(rows[0], 2)] == [7, 2]
+    assert rows[0] == PendingRun(3, "default", 1, 100, 20)
+    assert store.open_by_net((RUNNING, WAITING)) == [(1, "default", 1)]
 
 
 def test_open_runs_are_found_by_the_beginning_of_their_id(kit: Kit) -> None:

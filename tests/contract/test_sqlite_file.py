@@ -19,6 +19,7 @@ from penstock.errors import StoreError, StoreFull, StoreGone, StoreNewer, StoreN
 from penstock.store import schema
 from penstock.store.audit_chain import AuditRow
 from penstock.store.run_lists import Ranking, RunFilter
+from penstock.store.run_store import PendingRun
 from penstock.store.sqlite import Sqlite
 from penstock.store.tables import TABLES, Table
 from tests.contract.store_suite import a_batch, a_net, a_run, a_turn, python, started
@@ -115,6 +116,8 @@ OPEN = RunFilter(tenant="default", below=100, status=(2, 3))
 LATER = Ranking(by="updated_at", falling=True, after=(5000, 7))
 ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "pick-up": (lambda s: s.unfinished(), "run_pick"),
+    "admission (F-9.2, F-A.5)": (lambda s: s.pending_runs(None, 64), "run_pick"),
+    "admission, further on": (lambda s: s.pending_runs(PendingRun(7, "t", 1, 100, 1000), 64), "run_pick"),
     "due": (lambda s: s.due(5000, 10), "run_wake"),
     "next wake": (lambda s: s.next_wake(), "run_wake"),
     "key": (lambda s: s.run_by_key("default", "k"), "run_key"),
