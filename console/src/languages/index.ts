@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import type { Dict, Item } from "../api/types";
 import { decision } from "../decision";
 import { diagram } from "../diagram";
+import { pipeline } from "../pipeline";
 import { process } from "../process";
 import type { DefinitionDetails, DefinitionParts, ItemParts, Language, RunParts, RunTabs } from "./contract";
 
@@ -11,6 +12,7 @@ export const LANGUAGES: readonly Language[] = [
   process,
   decision,
   diagram,
+  pipeline,
 ];
 
 type Parts = Omit<Language, "name" | "icon"> & Partial<Pick<Language, "icon">>;

@@ -61,6 +61,13 @@ from penstock.errors.operations import StandInAbsent as StandInAbsent
 from penstock.errors.operations import ThingNotFound as ThingNotFound
 from penstock.errors.operations import UserTaken as UserTaken
 from penstock.errors.operations import VersionConflict as VersionConflict
+from penstock.errors.pipeline import ExecutionNotFound as ExecutionNotFound
+from penstock.errors.pipeline import ExecutionState as ExecutionState
+from penstock.errors.pipeline import MessageInvalid as MessageInvalid
+from penstock.errors.pipeline import PipelineCycle as PipelineCycle
+from penstock.errors.pipeline import PipelineKeyConflict as PipelineKeyConflict
+from penstock.errors.pipeline import PipelineScope as PipelineScope
+from penstock.errors.pipeline import PipelineStorage as PipelineStorage
 from penstock.errors.process import ProcessBranch as ProcessBranch
 from penstock.errors.process import ProcessChanged as ProcessChanged
 from penstock.errors.process import ProcessInvalid as ProcessInvalid

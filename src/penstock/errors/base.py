@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-_STATUS = re.compile(r"(?:PS|PROC)-(\d{3})\b")
+_STATUS = re.compile(r"(?:PS|PROC|PP)-(\d{3})\b")
 #: the languages' own codes do not say their HTTP status
 _STATUS_OF_CODE = {
     "APPROVER_DENIED": 403,

@@ -46,6 +46,11 @@ ERRORS: dict[str, tuple[str, str]] = {
         "그 자리의 문법을 살펴보세요. JSON과 YAML은 UTF-8로 읽어요.",
     ),
     "DraftNotFound": ("초안 «{key}»: 없어요.", "보낸 초안은 사라져요."),
+    "ExecutionNotFound": ("실행 «{execution}»: 없어요.", "있는 것은 `penstock pipeline ls`로 보세요."),
+    "ExecutionState": (
+        "{what}: 지금 {status} 상태예요. {verb}은(는) {allowed} 상태에서만 할 수 있어요.",
+        "바뀐 것은 없어요.",
+    ),
     "ExecutorUnknown": ("실행기 «{name}»: 없어요.", "이름을 고치거나, 실행하는 호스트에 실행기를 넣으세요."),
     "ExprDivisionByZero": ("0으로 나눴어요.", "fn.if(n == 0, 0, total / n)처럼 막으세요."),
     "ExprError": ("식을 계산하지 못했어요: {why}.", "이름이 어떤 값이었는지 살펴보세요."),
@@ -98,6 +103,10 @@ ERRORS: dict[str, tuple[str, str]] = {
     ),
     "LetterNotFound": ("실행 «{run}»: 실패 보관함에 없어요.", "실패 보관함 목록을 보세요."),
     "MediaWrong": ("본문이 «{given}» 형식이에요. JSON만 받아요.", "Content-Type: application/json으로 보내세요."),
+    "MessageInvalid": (
+        "메시지를 쓸 수 없어요: {why}.",
+        "시작된 것은 없어요. 3절의 모양, S3 알림, EventBridge 이벤트를 보내 주세요.",
+    ),
     "MigrationBlocked": (
         "실행을 새 버전으로 옮길 수 없어요: {why}.",
         "그대로 끝내거나, 새 버전에 필요한 것을 남기세요.",
@@ -118,6 +127,10 @@ ERRORS: dict[str, tuple[str, str]] = {
         "트리거의 path를 바꾸거나 다른 워크플로우를 내려놓으세요.",
     ),
     "PenstockError": ("할 수 없는 일이에요.", ""),
+    "PipelineCycle": ("파이프라인이 서로를 돌아가며 기다려요: {circle}.", "하나를 `dependencies.after`에서 빼세요."),
+    "PipelineKeyConflict": ("멱등 키 «{key}»: 입력이 다른 실행의 것이에요.", "입력마다 다른 키를 쓰세요."),
+    "PipelineScope": ("범위 밖이에요: {why}.", "자기 테넌트와 조직의 실행만 볼 수 있어요."),
+    "PipelineStorage": ("파일 저장소를 쓸 수 없어요: {why}.", "버킷과 그 주소를 보세요. 같은 일을 다시 해 봐요."),
     "ProcessBranch": ("이 결과로는 «{node}»에서 나갈 길이 없어요. 바뀐 것은 없어요.", "조건이 받는 결과를 주세요."),
     "ProcessChanged": ("{what}: 바뀌었어요. 버전이 {given} 아니라 {version}이에요.", "다시 보고 결정하세요."),
     "ProcessInvalid": ("프로세스에 오류가 {count}개 있어요. 첫째: {first}.", "검사 결과를 하나씩 고쳐 주세요."),

@@ -1,0 +1,30 @@
+"""Pipelines while they live: the statuses of executions and stages (seed 003)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.dialects.contract import Dialect
+from penstock.dialects.pipeline.labels import LABELS
+from penstock.dialects.pipeline.words import WORDS
+from penstock.net.model import Net
+
+
+class Pipeline(Dialect):
+    name = "pipeline"
+    words = WORDS
+    labels = LABELS
+    synthetic_types = frozenset({"start", "end", "merge", "condition", "rollback"})
+
+    def title(self, net: Net, source: Callable[[], bytes | None]) -> str:
+        return str(about(net).get("pipeline_name") or "")
+
+
+def about(net: Net) -> Mapping[str, Any]:
+    """What lowering has kept of the definition in the net."""
+    kept = net.declares.policies.get("pipeline")
+    return kept if isinstance(kept, Mapping) else {}
+
+
+DIALECT = Pipeline()
