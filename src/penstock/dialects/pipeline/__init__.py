@@ -8,6 +8,7 @@ from typing import Any
 from penstock.dialects.contract import Dialect
 from penstock.dialects.pipeline.labels import LABELS
 from penstock.dialects.pipeline.words import WORDS
+from penstock.errors import ExecutionState
 from penstock.net.model import Net
 
 
@@ -16,6 +17,15 @@ class Pipeline(Dialect):
     words = WORDS
     labels = LABELS
     synthetic_types = frozenset({"start", "end", "merge", "condition", "rollback"})
+
+    conflict = ExecutionState
+
+    def node_types(self) -> dict[str, Any]:
+        """F-X.14: processors that decorators and installed packages bring; each may have something to undo."""
+        from penstock.executors.processors import processor_names
+        from penstock.lang.pipeline.processors import PROCESSORS, ProcessorType
+
+        return {name: ProcessorType(name, rollback=True) for name in processor_names() if name not in PROCESSORS}
 
     def title(self, net: Net, source: Callable[[], bytes | None]) -> str:
         return str(about(net).get("pipeline_name") or "")

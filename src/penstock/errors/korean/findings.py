@@ -174,6 +174,7 @@ FINDINGS: dict[str, tuple[str, ...]] = {
     "unknown_entry": ("«{1}»: 시작하는 곳이 안에 없어요.",),
     "unknown_handle": ("«{1}»에는 이런 자리가 없어요: «{2}»",),
     "unknown_member": ("«{1}»에는 «{2}» 항목이 없어요. ({said})",),
+    "unknown_field": ("아무도 읽지 않는 칸이에요: «{1}»",),
     "unknown_name": ("여기서는 모르는 이름이에요: «{1}»",),
     "unknown_processor": ("이런 처리기는 없어요: «{1}»",),
     "unknown_value": ("«{1}» 값은 «{2}» 값이 되는 일이 없어요. ({said})",),

@@ -108,7 +108,7 @@ def read(document: Document, report: Report, setting: Setting) -> Diagram:
     unknown_fields(rest, TopFields, "", report, also=("persons", "nodes", "connections"))
     diagram = Diagram(top)
     _read_persons(raw, diagram, report, setting)
-    known = {**NODE_TYPES, **setting.extra}
+    known = NODE_TYPES | {name: made for name, made in setting.extra.items() if isinstance(made, NodeType)}
     unread: set[str] = set()
     for part in raw.nodes:
         _read_node(part, diagram, known, unread, report)

@@ -36,7 +36,10 @@ _INPUT = {"$expr": "fn.if(default == input, null, default)"}
 
 
 def lower(definition: Definition, report: Report, setting: Setting) -> Lowered | None:
-    processors: dict[str, ProcessorType] = {**PROCESSORS, **setting.extra}
+    processors: dict[str, ProcessorType] = {
+        **PROCESSORS,
+        **{name: made for name, made in setting.extra.items() if isinstance(made, ProcessorType)},
+    }
     check_definition(definition, processors, report, setting)
     triggers = None
     if definition.top.trigger_conditions is not None:
