@@ -42,6 +42,8 @@ EXITS = {
     },
     "approval": set(),
     "process_run": {("TERMINATED", "compensate"), ("COMPLETED", "compensate")},
+    "pipeline_run": {("FAILED", "operator_retry"), ("TIMEOUT", "operator_retry")},
+    "pipeline_stage": {("FAILED", "revive"), ("TIMEOUT", "revive")},
     "release": set(),
 }
 

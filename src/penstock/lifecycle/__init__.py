@@ -11,6 +11,8 @@ from penstock.lifecycle.diagram_node import DIAGRAM_NODE
 from penstock.lifecycle.diagram_run import DIAGRAM_RUN
 from penstock.lifecycle.effect import EFFECT
 from penstock.lifecycle.firing import FIRING
+from penstock.lifecycle.pipeline_run import PIPELINE_RUN
+from penstock.lifecycle.pipeline_stage import PIPELINE_STAGE
 from penstock.lifecycle.process_run import PROCESS_RUN
 from penstock.lifecycle.release import RELEASE
 from penstock.lifecycle.run import RUN
@@ -30,6 +32,8 @@ MACHINES: dict[str, Machine] = {
     "decision_node": DECISION_NODE,
     "approval": APPROVAL,
     "process_run": PROCESS_RUN,
+    "pipeline_run": PIPELINE_RUN,
+    "pipeline_stage": PIPELINE_STAGE,
     "release": RELEASE,
 }
 

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import msgspec
 import pytest
 
 from penstock.executors.processors import BUILTIN
 from penstock.lang.compile import check_document
-from penstock.lang.pipeline import PROCESSORS, ProcessorType
+from penstock.lang.pipeline import PROCESSORS, ProcessorType, editor_schema
 from penstock.lang.pipeline.checks import dependency_cycle
 from penstock.lang.pipeline.fields import PipelineFields, StageFields
 from penstock.net.soundness import verdicts
@@ -311,6 +312,19 @@ def test_f_x_8_a_processor_that_can_undo_has_a_hook() -> None:
     net = lowered(pipeline(stage("a", processor="Own"), stage("b", 2)), Own=ProcessorType("Own", rollback=True))
     assert node(net, "a").undo == ("a.undo",) and node(net, "a").undo_on == ("cancel",) and not node(net, "b").undo
     assert node(net, "a.undo").effect.args["processor"] == "Own"
+
+
+def test_the_schema_for_editors_is_that_of_the_reader() -> None:
+    """What the schema allows and refuses, the reader does, too."""
+    file = Path(editor_schema.__file__).with_name("pipeline.schema.json")
+    assert file.read_text(encoding="utf-8") == editor_schema.editor_schema_text()
+    schema = jsonschema_rs.validator_for(editor_schema.editor_schema())
+    asks = {"any": [{"not": {"field": "size", "op": "gt", "value": 1}}, {"expr": "input.size > 1"}]}
+    fine = [pipeline(), pipeline(stage("a", condition=asks), is_active=1, configuration={"own": 1})]
+    fine += [json.loads(example.read_text(encoding="utf-8")) for example in EXAMPLES.glob("*.json")]
+    assert all(schema.is_valid(document) for document in fine)
+    for wrong in ({"file_type": "MOVIE"}, {"stages": []}, {"parallelism": 0}, {"no": 1}, {"trigger_conditions": {}}):
+        assert not schema.is_valid(pipeline(**wrong)) and rules({**pipeline(), **wrong})
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.json")), ids=lambda file: file.name)

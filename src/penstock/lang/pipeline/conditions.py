@@ -13,6 +13,7 @@ from typing import Any
 from penstock.errors import PenstockError
 from penstock.expr import compile_expression
 from penstock.expr.functions.string import compiled_pattern
+from penstock.expr.iso_repeats import iso_duration
 from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
 
@@ -26,10 +27,13 @@ DEEPEST, MOST_LEAVES = 20, 200
 
 
 class Conditions:
-    """Reads conditions of one document. `stages` are those that have run before; None: no stage can be asked."""
+    """Reads conditions of one document. `stages` are those that have run before; None: no stage can be asked. `window`:
+    {"last": "PT1H"} asks how old a file is, which is `age_ms` of what is asked about."""
 
-    def __init__(self, report: Report, *, stages: Collection[str] | None = None, node: str = "") -> None:
-        self.report, self.stages, self.node = report, stages, node
+    def __init__(
+        self, report: Report, *, stages: Collection[str] | None = None, window: bool = False, node: str = ""
+    ) -> None:
+        self.report, self.stages, self.window, self.node = report, stages, window, node
         self.leaves = 0
 
     def expression(self, condition: Any, at: str) -> str | None:
@@ -46,6 +50,8 @@ class Conditions:
         if depth > DEEPEST:
             message = f"A condition nests at most {DEEPEST} deep."
             return self.error("condition_too_large", message, at, hint="Put the comparisons beside each other.")
+        if self.window and "last" in condition:
+            return self._last(condition, at, depth)
         form = next((name for name in _FORMS if name in condition), None)
         if form is None:
             return self._form(at)
@@ -68,6 +74,18 @@ class Conditions:
         if any(part is None for part in parts):
             return None
         return (" && " if form == "all" else " || ").join(f"({part})" for part in parts)
+
+    def _last(self, condition: Mapping[str, Any], at: str, depth: int) -> str | None:
+        """F-X.11: alone, or beside another condition that must hold, too."""
+        self.leaves += 1
+        text = condition["last"]
+        span = iso_duration(text) if isinstance(text, str) else None
+        rest = {name: value for name, value in condition.items() if name != "last"}
+        other = self._read(rest, at, depth + 1) if rest else "true"
+        if span is None:
+            message = f"«{text}» is not a duration."
+            return self.error("bad_duration", message, child_pointer(at, "last"), hint="Write PT1H or P1D.")
+        return None if other is None else f"input.age_ms <= {span.most_ms} && ({other})"
 
     def _form(self, at: str) -> str | None:
         hint = 'Write {"field": "size", "op": "lte", "value": 1000}, {"all": […]}, {"any": […]}, {"not": …} or '
