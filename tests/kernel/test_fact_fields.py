@@ -44,7 +44,7 @@ WRITTEN = """
 35 undo.at: at part
 36 undo.ended: result
 37 revived: firing base
-38 run.reopened: how retries
+38 run.reopened: how retries fresh
 39 paused: on why
 40 run.moved: to event failure
 41 draining: how failure

@@ -8,7 +8,7 @@ from penstock.kernel.flow import ROOT_FAILED, after_removal, ask, put, set_timer
 from penstock.kernel.quiet import depth_of, has_token
 from penstock.kernel.region import verdict
 from penstock.kernel.reopen import try_again
-from penstock.kernel.retry import fail
+from penstock.kernel.retry import fail, fail_scope
 from penstock.kernel.run import Run
 from penstock.kernel.state import Timer, key
 from penstock.kernel.sweep import sweep_children
@@ -46,7 +46,7 @@ def fire_timer(r: Run, no: int) -> None:
         return None
     if why == "active":
         failure = Failure("WORKFLOW_TIMEOUT", "timeout", f"the run was active for {r.net.net.active_timeout_ms} ms")
-        return r.deferred.append((ROOT_FAILED, failure))
+        return _out_of_time(r, failure)
     assert firing is not None, "a timer of a firing goes with it"
     if why == "retry":
         node = r.net.nodes[firing.node]
@@ -70,6 +70,18 @@ def fire_timer(r: Run, no: int) -> None:
             set_timer(r, r.now + trigger.repeat_ms, "trigger", firing.no, [i, count + 1])
         pull(r, firing, i, {"at": r.now})
     return None
+
+
+def _out_of_time(r: Run, failure: Failure) -> None:
+    """The active time is over. In a queued net it is that of one attempt (F-X.6): what was under way is blamed, so that
+    the next attempt, or whoever resumes it, knows where it was."""
+    blamed = next((f for f in r.st.firings.values() if f.scope == 0 and f.comp < 0), None) if r.net.queued else None
+    if blamed is None:
+        r.deferred.append((ROOT_FAILED, failure))
+        return
+    sweep_children(r, blamed, "timeout")
+    node = r.net.nodes[blamed.node].id
+    fail_scope(r, blamed, Failure(failure.code, failure.category, failure.message, node))
 
 
 def _expire(r: Run, scope_no: int, edge_no: int, epoch: int, seq: int) -> None:

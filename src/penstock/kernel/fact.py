@@ -69,7 +69,7 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("undo.at", ("at", "part")),
     ("undo.ended", ("result",)),
     ("revived", ("firing", "base")),
-    ("run.reopened", ("how", "retries")),
+    ("run.reopened", ("how", "retries", "fresh")),
     ("paused", ("on", "why")),
     ("run.moved", ("to", "event", "failure")),
     ("draining", ("how", "failure")),

@@ -63,7 +63,7 @@ def reopen(r: Run, retries: int, how: str) -> None:
     st = r.st
     was = st.reopen
     assert was is not None
-    r.record((F.REOPENED, how, retries))
+    r.record((F.REOPENED, how, retries, True) if r.net.queued else (F.REOPENED, how, retries))
     r.record((F.MOVED, "RUNNING", "retry_allowed" if st.status == PENDING else "operator_retry", None))
     if how == "restart":
         r.by_scope.clear()

@@ -27,7 +27,9 @@ def started(st: State, f: F.Fact) -> None:
 
 
 def reopened(st: State, f: F.Fact) -> None:
-    _, how, retries = f
+    how, retries = f[1], f[2]
+    if len(f) > 3 and f[3]:  # the active time counts anew with every attempt
+        st.active_ms = 0
     st.retries, st.failure, st.draining = retries, None, ""
     st.reopened += 1
     if how == "restart":
