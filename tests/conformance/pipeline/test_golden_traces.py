@@ -64,7 +64,7 @@ def plain(trace: str) -> str:
     return _ARGS.sub(less, trace)
 
 
-def compare(path: Path, trace: str) -> None:
+def check_trace(path: Path, trace: str) -> None:
     assert plain(trace) == plain(path.read_text(encoding="utf-8")), path.name
 
 
@@ -84,7 +84,7 @@ def compare(path: Path, trace: str) -> None:
 def test_f_x_6b_f_x_15_the_lowering_gives_the_golden_trace(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same script drives both nets."""
     monkeypatch.setattr(D, "pipeline", by_the_language)
-    script(compare)
+    script(check_trace)
 
 
 def test_the_net_of_the_hand_is_the_net_of_the_language() -> None:

@@ -27,7 +27,7 @@ def test_f_x_18_the_first_that_is_present_tells_uploads_apart(given: dict[str, s
     assert keys.upload_key(message, "IMG_BASIC") == f"s3Event#bkt#in/a.png#IMG_BASIC#{which}"
 
 
-def test_f_x_18_a_redelivery_keeps_the_key_and_a_new_upload_changes_it() -> None:
+def test_f_x_18_every_redelivery_keeps_the_key_and_a_new_upload_changes_it() -> None:
     first = msgspec.structs.replace(FILE, etag="e1")
     again = msgspec.structs.replace(first, trace_id="other", occurred_at="2025-10-22T10:21:00Z")
     assert keys.upload_key(first, "P") == keys.upload_key(again, "P")
@@ -36,7 +36,7 @@ def test_f_x_18_a_redelivery_keeps_the_key_and_a_new_upload_changes_it() -> None
     assert keys.upload_key(first, "P") != keys.upload_key(first, "Q")
 
 
-def test_f_1_3_20_a_long_key_is_a_digest() -> None:
+def test_f_1_3_20_every_long_key_is_a_digest() -> None:
     message = msgspec.structs.replace(FILE, key="k" * 1024)
     plain = f"s3Event#bkt#{'k' * 1024}#IMG#2025-10-22T10:20:30Z"
     assert keys.upload_key(message, "IMG") == f"s3Event#sha256:{hashlib.sha256(plain.encode()).hexdigest()}#IMG"
@@ -47,7 +47,7 @@ def test_f_1_3_20_a_long_key_is_a_digest() -> None:
         assert len(keys.upload_key(message, "C" * 50)) <= 150
 
 
-def test_f_x_7_a_rerun_has_a_key_of_its_own() -> None:
+def test_f_x_7_every_rerun_has_a_key_of_its_own() -> None:
     assert keys.retry_key("s3Event#b#k#P#v", 2) == "s3Event#b#k#P#v#retry#2"
     assert len(keys.retry_key("x" * 150, 1)) <= 150
     assert keys.retry_key("x" * 150, 1) != keys.retry_key("y" * 150, 1)

@@ -48,7 +48,7 @@ def test_f_x_17_the_mime_of_a_key(key: str, mime: str | None) -> None:
     assert mime_of(key) == mime or mime is None and file_type_of(mime_of(key)) == "EXCEL"
 
 
-def test_f_1_1_10_a_larger_file_does_not_match() -> None:
+def test_f_1_1_10_no_larger_file_matches() -> None:
     assert mismatch(about(max_file_size=999), FILE) == "max_file_size"
     assert mismatch(about(max_file_size=1000), FILE) == ""
 
@@ -135,11 +135,11 @@ def test_f_x_9_conditions_over_a_file(condition: Any, holds: bool) -> None:
         ({"expr": "sizes > 3"}, "unknown_name", "/expr"),
     ],
 )
-def test_f_x_9_a_wrong_condition_is_told_at_its_place(condition: Any, rule: str, at: str) -> None:
+def test_f_x_9_every_wrong_condition_is_told_at_its_place(condition: Any, rule: str, at: str) -> None:
     assert rules(pipeline(trigger_conditions=condition)) == [(rule, f"/trigger_conditions{at}")]
 
 
-def test_f_x_9_a_condition_is_not_endless() -> None:
+def test_f_x_9_no_condition_is_endless() -> None:
     deep: Any = leaf("size", "gt", 1)
     for _ in range(50):
         deep = {"not": deep}
@@ -148,7 +148,7 @@ def test_f_x_9_a_condition_is_not_endless() -> None:
     assert rules(pipeline(trigger_conditions=wide))[0][0] == "condition_too_large"
 
 
-def test_f_x_9_a_stage_asks_what_earlier_stages_made() -> None:
+def test_f_x_9_stages_ask_what_earlier_stages_made() -> None:
     asks = {"field": "stages.scan-1.output.infected", "op": "eq", "value": False}
     net = lowered(pipeline(stage("scan-1", 1), stage("thumb", 2, condition=asks)))
     assert node(net, "thumb.if").port == "fn.if(nodes['scan-1'].output.output.infected == false, 'run', 'skip')"

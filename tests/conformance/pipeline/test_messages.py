@@ -79,7 +79,7 @@ def test_f_3_7_it_comes_as_text_bytes_or_map(form: Any) -> None:
     assert messages_of(form) == [only(SEED)]
 
 
-def test_f_x_17_an_s3_notification() -> None:
+def test_f_x_17_every_s3_notification() -> None:
     message = only({"Records": [record()]})
     assert (message.bucket, message.key, message.size) == ("amzn-s3-demo-bucket", "tenants/t1/orgs/7/in/a.png", 1024)
     assert (message.tenant_id, message.organization_id) == ("t1", 7)
@@ -104,7 +104,7 @@ def test_f_x_17_keys_of_a_notification_are_decoded(written: str, key: str) -> No
     assert message.key == key and message.tenant_id == "t"
 
 
-def test_f_x_17_an_eventbridge_event_whose_key_is_as_it_is() -> None:
+def test_f_x_17_every_eventbridge_event_whose_key_is_as_it_is() -> None:
     message = only(bridge())
     assert message.key == "tenants/t1/orgs/7/a+b%20c.pdf" and message.mime == "application/pdf"
     assert (message.bucket, message.size, message.tenant_id) == ("example-bucket", 5, "t1")
@@ -133,7 +133,7 @@ def test_f_x_17_what_tells_of_no_upload_is_no_file(body: dict[str, Any]) -> None
     assert messages_of(body) == []
 
 
-def test_f_3_1_a_finished_multipart_upload_is_an_upload() -> None:
+def test_f_3_1_every_finished_multipart_upload_is_an_upload() -> None:
     body = {"Records": [record(eventName="ObjectCreated:CompleteMultipartUpload")]}
     assert only(body).event_name == "ObjectCreated:CompleteMultipartUpload"
 
@@ -182,7 +182,7 @@ def test_f_10_1_everything_wrong_is_told_at_once() -> None:
         ("type", "s3.object.removed"), ("uploaderUserContextId", "x"),
     ],
 )  # fmt: skip
-def test_f_10_1_a_wrong_value_is_refused_at_its_place(name: str, value: Any) -> None:
+def test_f_10_1_every_wrong_value_is_refused_at_its_place(name: str, value: Any) -> None:
     assert list(wrong({**SEED, name: value})) == [f"/{name}"]
 
 
@@ -195,7 +195,7 @@ def test_f_10_1_what_is_no_message_is_refused(body: bytes) -> None:
     assert wrong(body)
 
 
-def test_f_10_1_an_oversized_message_is_refused() -> None:
+def test_f_10_1_every_oversized_message_is_refused() -> None:
     assert "larger" in wrong(json.dumps({**SEED, "more": "x" * MOST_BYTES}).encode())[""]
 
 
@@ -220,7 +220,7 @@ def test_f_1_0_2_who_names_another_organisation_than_the_key_is_refused() -> Non
     assert only({"Records": [record()]}, {"organizationId": "7", "tenantId": "t1"}).organization_id == 7
 
 
-def test_f_x_17_a_trace_is_made_once_for_what_is_told_twice() -> None:
+def test_f_x_17_every_trace_is_made_once_for_what_is_told_twice() -> None:
     first, second = only({"Records": [record()]}), only({"Records": [record()]})
     assert first.trace_id == second.trace_id != only(bridge()).trace_id
     assert only({**SEED, "traceId": ""}).trace_id != "abc123"

@@ -29,11 +29,11 @@ def asked(m: Sim) -> list[str]:
     return [line.node for line in m.of("effect.asked")]
 
 
-def test_f_1_2_13_a_stage_has_its_own_time() -> None:
+def test_f_1_2_13_every_stage_has_its_own_time() -> None:
     assert node(lowered(pipeline(stage("a", timeout_seconds=7))), "a").timeout_ms == 7000
 
 
-def test_f_1_1_11_f_x_6_an_attempt_that_runs_out_of_time_is_tried_again() -> None:
+def test_f_1_1_11_f_x_6_every_attempt_that_runs_out_of_time_is_tried_again() -> None:
     """Each attempt has the whole time; after the last one the execution has failed."""
     m = begun(lowered(pipeline(stage("a", 1), stage("b", 2), timeout_seconds=10, max_retries=2)))
     for attempt in range(3):
@@ -51,7 +51,7 @@ def test_f_1_1_11_f_x_6_an_attempt_that_runs_out_of_time_is_tried_again() -> Non
     assert execution_status(m.status, "timeout", 2) == "FAILED"
 
 
-def test_f_2_7_f_s_5_an_attempt_out_of_time_is_resumed_where_it_was() -> None:
+def test_f_2_7_f_s_5_every_attempt_out_of_time_is_resumed_where_it_was() -> None:
     m = begun(lowered(pipeline(stage("a", 1), stage("b", 2), timeout_seconds=10, max_retries=0)))
     m.ok("a")
     m.tick()
@@ -62,7 +62,7 @@ def test_f_2_7_f_s_5_an_attempt_out_of_time_is_resumed_where_it_was() -> None:
     assert m.status == "COMPLETED" and asked(m) == ["a", "b", "b"]
 
 
-def test_f_x_6b_a_group_out_of_time_goes_on_with_what_is_unfinished() -> None:
+def test_f_x_6b_every_group_out_of_time_goes_on_with_what_is_unfinished() -> None:
     side: dict[str, Any] = {"on_failure": "RETRY"}
     net = lowered(pipeline(stage("a", 1, **side), stage("b", 1, **side), timeout_seconds=10, parallelism=2))
     m = begun(net)

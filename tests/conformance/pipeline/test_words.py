@@ -33,13 +33,13 @@ def test_f_1_3_9_f_1_4_6_f_x_25_the_words_are_those_of_the_seed() -> None:
         ("CANCELLED", "timeout", 0, "CANCELLED"), ("PENDING", "timeout", 0, "PENDING"),
     ],
 )  # fmt: skip
-def test_f_x_6_a_timeout_is_final_only_where_nothing_is_tried_again(
+def test_f_x_6_every_timeout_is_final_only_where_nothing_is_tried_again(
     run: str, category: str | None, max_retries: int, status: str
 ) -> None:
     assert execution_status(run, category, max_retries) == status
 
 
-def test_f_2_4_a_stage_whose_time_is_over() -> None:
+def test_f_2_4_every_stage_whose_time_is_over() -> None:
     assert stage_status("FAILED", "timeout") == "TIMEOUT" and stage_status("FAILED", "external") == "FAILED"
     assert stage_status("SUCCEEDED", None) == "COMPLETED" and stage_status("SKIPPED", "timeout") == "SKIPPED"
 
@@ -56,7 +56,7 @@ def test_f_10_1_f_10_2_f_10_3_f_10_4_f_10_5_f_10_6_the_codes_say_their_status(co
     assert kind.http == status and kind.hint
 
 
-def test_f_x_8_a_conflict_has_its_reason_and_its_state() -> None:
+def test_f_x_8_every_conflict_has_its_reason_and_its_state() -> None:
     refused = DIALECT.error(StatusConflict(what="execution e", status="PENDING", verb="cancel", allowed="RUNNING"))
     assert refused.code == "PP-409-STATE"
     assert (refused.facts["reason"], refused.facts["state"]) == ("STATE_CONFLICT", "PENDING")
