@@ -369,6 +369,23 @@ SETTINGS = {
     "mcp.commands": (
         "", "What may start as an MCP server: programs, or lists with arguments. Not set: all; under `serve`, none."
     ),
+    "pipelines.buckets.NAME": (
+        "", "A bucket of pipelines: `file:///folder`, a path, or `s3://bucket/prefix?endpoint=…&region=…`."
+    ),
+    "pipelines.memory_mb": ("processor:MEMORY_MB", "Memory of a stage's process that says nothing, in MiB."),
+    "pipelines.max_memory_mb": ("", "The most that a stage may ask for, in MiB. Not set: what it asks for."),
+    "pipelines.cpu_seconds": ("processor:CPU_SECONDS", "Processor time of a stage's process that says nothing."),
+    "pipelines.max_output_bytes": ("processor:OUTPUT_BYTES", "The largest file that a stage's process may write."),
+    "pipelines.labels": ("", "Labels of this machine's workers; a stage that asks for others fails."),
+    "pipelines.commands": ("", "Programs that the processor Command may start. Not set: none."),
+    "pipelines.clamd": ("", "Where clamd listens, for VirusScan: a path, or `host:port`."),
+    "pipelines.max_pixels": ("processors.images:MAX_PIXELS", "Pixels of a picture that is decoded."),
+    "pipelines.max_pages": ("processors.pdfs:MAX_PAGES", "Pages of a PDF that is read."),
+    "pipelines.max_rows": ("processors.sheets:MAX_ROWS", "Rows of a table that is read."),
+    "pipelines.max_text_bytes": ("processors.texts:MAX_TEXT_BYTES", "Size of a file that is read as text."),
+    "pipelines.max_unpacked_bytes": ("processors.zip_limits:MAX_UNPACKED_BYTES", "What an archive may unfold to."),
+    "pipelines.max_ratio": ("processors.zip_limits:MAX_RATIO", "How many times its size an archive may unfold to."),
+    "pipelines.max_entries": ("processors.zip_limits:MAX_ENTRIES", "Entries of an archive."),
     "tenants.NAME.secrets": (
         "",
         (

@@ -33,6 +33,7 @@ from penstock.executors.processors.stage_input import StageFile, input_file, out
 MEMORY_MB, CPU_SECONDS = 1024, 300
 OUTPUT_BYTES = 16 * 1024**3
 INLINE_BYTES = 16 * 1024  # F-X.16
+ANSWER_BYTES = 64 * 1024 * 1024  # more is for a file
 LOG_BYTES = 1024 * 1024
 MESSAGE_BYTES = 4 * 1024
 _MIB = 1024 * 1024
@@ -283,6 +284,8 @@ def _result(end: WorkerEnd, context: ProcessorContext, limits: WorkerLimits) -> 
     name = context.processor
     if end.status == 0:
         try:
+            if (context.folder / RESULT).stat().st_size > ANSWER_BYTES:
+                return Problem("RESOURCE_LIMIT", "resource", f"«{name}» answers more than {ANSWER_BYTES} bytes")
             result = decode((context.folder / RESULT).read_bytes(), Result)
         except (OSError, msgspec.MsgspecError):
             return Problem("PROCESSOR_CRASHED", "transient", f"«{name}» ended without an answer")

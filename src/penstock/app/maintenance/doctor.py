@@ -36,9 +36,9 @@ FEW_HANDLES = 256
 _BEYOND = {"refused": "is refused", "fails": "fails", "waits": "waits", "pauses": "is paused", "warns": "is warned of"}
 #: extra → a module that it brings
 EXTRAS = {
-    "aas": "basyx", "checkpoint": "cryptography", "decision": "jq", "mcp": "mcp", "mqtt": "aiomqtt",
-    "notify": "aiosmtplib", "parquet": "duckdb", "postgresql": "psycopg", "redis": "redis", "s3": "obstore",
-    "script": "pydantic_monty", "server": "fastapi", "sqs": "boto3",
+    "aas": "basyx", "checkpoint": "cryptography", "decision": "jq", "documents": "openpyxl", "images": "PIL",
+    "mcp": "mcp", "mqtt": "aiomqtt", "notify": "aiosmtplib", "parquet": "duckdb", "postgresql": "psycopg",
+    "redis": "redis", "s3": "obstore", "script": "pydantic_monty", "server": "fastapi", "sqs": "boto3",
 }  # fmt: skip
 _PORTS = {"postgresql": 5432, "smtp": 25, "mqtt": 1883, "http": 80, "https": 443, "openai": 443}
 

@@ -30,6 +30,7 @@ class ProcessorSpec(msgspec.Struct, frozen=True, kw_only=True):
     function: str = "run"
     file: str = ""  # of the module, where it cannot be imported by its name
     awaits: bool = False
+    rollback: bool = False  # it can take back what it did
     warm: tuple[str, ...] = ()  # what a worker has imported before it begins
 
 
@@ -40,13 +41,28 @@ def _line(name: str, module: str, *warm: str, awaits: bool = False) -> tuple[str
     return name, ProcessorSpec(name=name, module=_BELOW + module, warm=(_BELOW + module, *warm), awaits=awaits)
 
 
+_FORMATS = "Bmp Gif Jpeg Png Ppm Tiff WebP".split()
+_PICTURES = ("PIL.Image", "PIL.ImageOps", *(f"PIL.{name}ImagePlugin" for name in _FORMATS))
+
 BUILTIN: dict[str, ProcessorSpec] = dict(
     [
+        _line("Archive", "archive"),
         _line("Checksum", "checksum"),
+        _line("Command", "command"),
         _line("Copy", "copy_file"),
-        _line("ImageResizer", "image_resizer", "PIL.Image", "PIL.ImageOps"),
-        _line("ImageThumbnail", "image_thumbnail", "PIL.Image", "PIL.ImageOps"),
-        _line("MetadataExtractor", "metadata_extractor"),
+        _line("CsvToJson", "csv_to_json"),
+        _line("HtmlToText", "html_to_text"),
+        _line("HttpCall", "http_call", awaits=True),
+        _line("ImageConverter", "image_converter", *_PICTURES),
+        _line("ImageResizer", "image_resizer", *_PICTURES),
+        _line("ImageThumbnail", "image_thumbnail", *_PICTURES),
+        _line("LlmExtractor", "llm_extractor", awaits=True),
+        _line("MetadataExtractor", "metadata_extractor", *_PICTURES),
+        _line("OcrProcessor", "ocr_processor", *_PICTURES),
+        _line("PdfPages", "pdf_pages", *_PICTURES),
+        _line("Script", "script", awaits=True),
+        _line("TextExtractor", "text_extractor"),
+        _line("VirusScan", "virus_scan"),
     ]
 )
 _OWN: dict[str, ProcessorSpec] = {}
@@ -67,7 +83,10 @@ def processor(name: str) -> Callable[[T], T]:
             raise ValueError(f"there is a processor «{name}» already: {known.module}.{known.function}")
         module = sys.modules.get(made.__module__)
         file = getattr(module, "__file__", None) or inspect.getfile(made)
-        _OWN[name] = ProcessorSpec(name=name, module=made.__module__, function=made.__qualname__, file=file)
+        back = hasattr(made, "rollback")
+        _OWN[name] = ProcessorSpec(
+            name=name, module=made.__module__, function=made.__qualname__, file=file, rollback=back
+        )
         return made
 
     return register
@@ -76,15 +95,21 @@ def processor(name: str) -> Callable[[T], T]:
 def spec_of(name: str) -> ProcessorSpec | None:
     if name in BUILTIN or name in _OWN:
         return BUILTIN.get(name) or _OWN[name]
-    for point in offered():
-        if point.name == name:
-            return ProcessorSpec(name=name, module=point.module, function=point.attr or "run")
-    return None
+    return _offered_spec(name)
 
 
 def processor_names() -> list[str]:
     """Everything a definition may name."""
     return sorted({*BUILTIN, *_OWN, *(point.name for point in offered())})
+
+
+@cache
+def _offered_spec(name: str) -> ProcessorSpec | None:
+    for point in offered():
+        if point.name == name:
+            back = hasattr(point.load(), "rollback")
+            return ProcessorSpec(name=name, module=point.module, function=point.attr, rollback=back)
+    return None
 
 
 @cache

@@ -67,6 +67,9 @@ def run_job(folder: str) -> None:
     job = decode((at / JOB).read_bytes(), Job)
     try:
         result = Result(output=_call(job))
+    except MemoryError as error:
+        error.__traceback__ = None  # and with it everything that the processor held
+        result = Result(problem=_problem(error, job))
     except BaseException as error:
         _print_trace(error)
         result = Result(problem=_problem(error, job))
@@ -140,7 +143,4 @@ def _print_trace(error: BaseException) -> None:
     """Into the log, for who wrote the processor. What a processor has said on purpose needs none."""
     if isinstance(error, ProcessorError):
         return
-    try:
-        sys.stderr.write("".join(traceback.format_exception(error))[-_TRACE_MAX:])
-    except MemoryError:
-        return
+    sys.stderr.write("".join(traceback.format_exception(error))[-_TRACE_MAX:])

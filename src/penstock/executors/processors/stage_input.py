@@ -35,7 +35,7 @@ def input_file(args: Mapping[str, Any], tenant: str) -> StageFile | None:
     wanted = config.get("input_stage") if isinstance(config, Mapping) else None
     files = [_handed_on(body) for body in answers(before, wanted)]
     own = _file(args.get("file"))
-    made = [file for file in files if file is not None and file != own]
+    made = [file for file in files if file is not None and not (own and file.ref == own.ref)]
     file = next(iter(made), None) or own
     if file is not None:
         _check_tenant(file, tenant)

@@ -24,6 +24,7 @@ from typing import Any
 
 _NICE = 10
 _PR_SET_PDEATHSIG = 1
+_LOOK_S = 2.0
 
 
 class ForkServer:
@@ -36,9 +37,12 @@ class ForkServer:
         signal.set_wakeup_fd(self.ended_writer, warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        pending = b""
+        pending, above = b"", os.getppid()
         while True:
-            ready, _, _ = select.select([self.engine.fileno(), self.ended_reader], [], [])
+            ready, _, _ = select.select([self.engine.fileno(), self.ended_reader], [], [], _LOOK_S)
+            if os.getppid() != above:  # somebody whom the engine has forked may still hold its end of the socket
+                self._end_all()
+                return
             if self.ended_reader in ready:
                 os.read(self.ended_reader, 4096)
                 self._reap()
