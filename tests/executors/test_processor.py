@@ -86,7 +86,13 @@ def test_f_x_15_after_a_group_a_stage_may_say_whose_output_it_wants(pipeline: Pi
     file = pipeline.put("a.txt", b"quiet", "text/plain")
     sums = pipeline.done("Checksum", file, stage="sum")
     loud = pipeline.done("TestShout", file, stage="loud")
-    for group in ({"sum": sums, "loud": loud}, [sums, loud]):
+    skipped = pipeline.done("Copy", file, stage="earlier")
+    members = {"skipped": skipped, "sum": sums, "loud": loud}
+    records = {
+        code: {"branch_id": code, "status": "success", "output": body, "error": None, "duration_ms": 1}
+        for code, body in members.items()
+    }
+    for group in ({"sum": sums, "loud": loud}, [sums, loud], records):
         after = pipeline.done("TestEcho", file, input=group)
         assert set(after["output"]["input"]) == {"sum", "loud"}
         assert after["input_ref"] == loud["output_ref"]

@@ -43,14 +43,15 @@ def input_file(args: Mapping[str, Any], tenant: str) -> StageFile | None:
 
 
 def answers(before: Any, wanted: Any = None) -> Iterator[Mapping[str, Any]]:
-    """The answers of the stages before, in their order: one, a list of them, or one per stage's code."""
+    """The answers of the stages before, in their order: one, a list of them, or one per stage's code. A member of a
+    group that was skipped only passes on what an earlier stage has answered: it counts where nobody else did more."""
     if isinstance(before, Mapping):
         if "output" in before and "usage" in before or "output_ref" in before:
             yield before
             return
-        for code, body in before.items():
-            if wanted is None or code == wanted:
-                yield from answers(body)
+        given = [(code, answer) for code, body in before.items() if wanted in (None, code) for answer in answers(body)]
+        own = [answer for code, answer in given if answer.get("stage") == code]
+        yield from own or [answer for _, answer in given]
     elif isinstance(before, list | tuple):
         for body in before:
             if wanted is None or isinstance(body, Mapping) and body.get("stage") == wanted:
