@@ -386,6 +386,13 @@ SETTINGS = {
     "pipelines.max_unpacked_bytes": ("processors.zip_limits:MAX_UNPACKED_BYTES", "What an archive may unfold to."),
     "pipelines.max_ratio": ("processors.zip_limits:MAX_RATIO", "How many times its size an archive may unfold to."),
     "pipelines.max_entries": ("processors.zip_limits:MAX_ENTRIES", "Entries of an archive."),
+    "pipelines.sqs.url": ("", "The URL of an SQS queue whose messages `serve`, `work` and `pipeline watch` take."),
+    "pipelines.sqs.dead_url": ("", "Where messages go that cannot be read; `ff-pipeline-ingest-dlq` beside it."),
+    "pipelines.sqs.endpoint": ("", "Where SQS is, if it is not AWS."),
+    "pipelines.sqs.region": ("us-east-1", "Its region."),
+    "pipelines.sqs.threads": ("1", "How many threads receive."),
+    "pipelines.allow_cancel_pending": ("false", "An execution that has not begun may be cancelled, too."),
+    "pipelines.rates.NAME": ("", "What one of `wall_ms`, `cpu_ms`, `bytes_in`, `bytes_out`, `llm_tokens` costs."),
     "tenants.NAME.secrets": (
         "",
         (

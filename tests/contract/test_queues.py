@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from penstock.store.file_assets import FileAssetRow
 from penstock.store.queues import DEAD_KEPT_MS, Failed
-from tests.contract.store_suite import Kit
+from tests.contract.store_suite import Kit, a_batch, a_run, a_turn
 
 INGEST, DLQ = "ff-pipeline-ingest", "ff-pipeline-ingest-dlq"
 
@@ -32,19 +32,20 @@ def test_f_x_5_an_upload_is_one_file_asset_however_often_it_is_announced(kit: Ki
     assert [row.id for row in store.file_assets("t", after=(5, second.id))] == [renewed.id]
 
 
-def test_f_x_20_a_message_is_invisible_while_somebody_works_on_it(kit: Kit) -> None:
+def test_f_x_20_that_a_message_is_invisible_while_somebody_works_on_it(kit: Kit) -> None:
     store = kit.open()
     assert store.send_messages(INGEST, [("1", b"{}", b"\x80"), ("2", b"[]", b"\x80")], 10) == 2
     assert store.send_messages(INGEST, [("2", b"other", b"\x80")], 10) == 0
-    (one,) = store.receive_messages(INGEST, "me", 10, 310, 1)
-    (two,) = store.receive_messages(INGEST, "you", 11, 311, 10)
-    assert (one.id, one.body, one.receives, two.id) == ("1", b"{}", 1, "2")
+    (first,) = store.receive_messages(INGEST, "me", 10, 310, 1)
+    (second,) = store.receive_messages(INGEST, "you", 11, 311, 10)
+    assert (first.id, first.body, first.receives, second.id) == ("1", b"{}", 1, "2")
     assert store.receive_messages(INGEST, "me", 309, 600, 10) == []
-    assert store.hold_messages("me", [one.no, two.no], 500) == 1
+    assert store.next_visible(INGEST) == 310 and store.next_visible(DLQ) is None
+    assert store.hold_messages("me", [first.no, second.no], 500) == 1
     (again,) = store.receive_messages(INGEST, "her", 311, 900, 10)
     assert (again.id, again.receives) == ("2", 2)
-    assert store.take_messages("you", [two.no]) == 0, "its time was over: somebody else has it"
-    assert store.take_messages("her", [two.no]) == 1 and store.queue_size(INGEST) == 1
+    assert store.take_messages("you", [second.no]) == 0, "its time was over: somebody else has it"
+    assert store.take_messages("her", [second.no]) == 1 and store.queue_size(INGEST) == 1
 
 
 def test_f_3_5_what_fails_is_seen_again_later_or_lies_in_the_dead_letter_queue_with_its_cause(kit: Kit) -> None:
@@ -97,3 +98,12 @@ def test_f_x_20_several_consumers_never_get_the_same_message(kit: Kit) -> None:
     for thread in threads:
         thread.join()
     assert sorted(int(id) for each in got for id in each) == list(range(200))
+
+
+def test_f_x_18_runs_are_known_by_many_keys_at_once(kit: Kit) -> None:
+    store = kit.open()
+    rows = [a_run(n, key=f"k{n}") for n in (1, 2, 3)]
+    store.commit(a_batch(new=rows, journal=[a_turn(n, 1) for n in (1, 2, 3)]))
+    ids = store.ids_by_key(rows[0][2], ["k1", "k3", "k9"])
+    assert ids == {"k1": rows[0][1], "k3": rows[2][1]} and store.ids_by_key("nobody", ["k1"]) == {}
+    assert store.ids_by_key(rows[0][2], []) == {}

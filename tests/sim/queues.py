@@ -107,6 +107,9 @@ class SimQueues:
     def queue_size(self, queue: str) -> int:
         return sum(message.queue == queue for message in self._messages())
 
+    def next_visible(self, queue: str) -> int | None:
+        return min((message.visible_at for message in self._messages() if message.queue == queue), default=None)
+
     def tidy_queues(self, now: int) -> None:
         for message in self._messages():
             if message.until is not None and message.until < now:

@@ -123,6 +123,9 @@ class SimRegistry:
         rows = self._rows("run")
         return [(r[0], r[1]) for r in rows if r[2] == tenant and (r[4] or "").startswith(prefix) and r[5] < 5]
 
+    def ids_by_key(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
+        return {r[4]: r[1] for r in self._rows("run") if r[2] == tenant and r[4] in keys}
+
     # -- releases and schedules ---------------------------------------------------------------------------------------
 
     def put_release(self, row: ReleaseRow, outbox: Iterable[tuple[Any, ...]] = ()) -> bool:

@@ -210,7 +210,7 @@ class SimStore(SimRegistry, SimAdmin, SimQueues):
 
     def run_by_id(self, prefix: str) -> RunRow:
         low = prefix.lower()
-        if not prefix.isalnum():
+        if not prefix.replace("-", "").isalnum():
             raise RunNotFound(run=prefix)
         if low in self.disk.ids:
             return RunRow(*self.disk.tables["run"][self.disk.ids[low]])

@@ -34,6 +34,7 @@ from penstock.api.webhook_rates import WebhookRates
 from penstock.app.access.audit import AuditLog
 from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.keys import first_key
+from penstock.app.language import Backgrounds
 from penstock.app.penstock import Penstock
 from penstock.app.releases.documents import document_defaults
 from penstock.app.runs.commands.batches import Batches
@@ -71,10 +72,13 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
             _first_key(server)
             await _warm(app)
             server.batches.open()
+            backgrounds = Backgrounds(door)
+            backgrounds.open()
             try:
                 yield
             finally:
                 server.draining = True
+                await backgrounds.close()
                 for task in background:
                     task.cancel()
                 server.hub.close()

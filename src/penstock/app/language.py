@@ -93,6 +93,19 @@ class LanguageFigures(Protocol):
         ...
 
 
+class Background(Protocol):
+    """What a language does beside the engine, for as long as a process serves or works through a store."""
+
+    @property
+    def idle(self) -> bool: ...
+
+    def open(self) -> None:
+        """Inside a running loop."""
+        ...
+
+    async def close(self) -> None: ...
+
+
 class AppLanguage:
     #: rules for work items; None: an item is answered, approved or reviewed
     work_rules: WorkRules | None = None
@@ -121,6 +134,10 @@ class AppLanguage:
         """Do events of this source bring documents?"""
         return False
 
+    def background(self, door: Door) -> Background | None:
+        """Of a door that drives its store."""
+        return None
+
     def figures(self, store: Store, net_of: Callable[[str], Compiled]) -> LanguageFigures | None:
         return None
 
@@ -128,6 +145,26 @@ class AppLanguage:
 @cache
 def app_language(name: str) -> AppLanguage:
     return part_of(name, APPS) or AppLanguage()
+
+
+class Backgrounds:
+    """Those of every language."""
+
+    def __init__(self, door: Door) -> None:
+        made = [language.background(door) for language in app_languages()]
+        self.each = [background for background in made if background is not None]
+
+    @property
+    def idle(self) -> bool:
+        return all(background.idle for background in self.each)
+
+    def open(self) -> None:
+        for background in self.each:
+            background.open()
+
+    async def close(self) -> None:
+        for background in self.each:
+            await background.close()
 
 
 def app_languages() -> list[AppLanguage]:

@@ -11,6 +11,7 @@ import typer
 
 from penstock.app.access.audit import AuditLog
 from penstock.app.access.starters import UNNAMED
+from penstock.app.language import Backgrounds
 from penstock.app.penstock import Penstock
 from penstock.app.runs.commands.batches import Batches
 from penstock.app.runs.run_view import RunView
@@ -167,19 +168,22 @@ class _Worker:
             door.host.on_trouble.append(self._print_trouble)
             batches = Batches(door, AuditLog(door.store))
             batches.open()
+            backgrounds = Backgrounds(door)
+            backgrounds.open()
             try:
-                await self._until_idle(door, batches)
+                await self._until_idle(door, batches, backgrounds)
             finally:
+                await backgrounds.close()
                 await batches.close()
                 open_rows = door.store.runs(status=range(COMPLETED), limit=1000)  # it works for every tenant
                 self.left = [{"run_id": row.id, "status": STATUS[row.status]} for row in open_rows]
 
-    async def _until_idle(self, door: Penstock, batches: Batches) -> None:
+    async def _until_idle(self, door: Penstock, batches: Batches, backgrounds: Backgrounds) -> None:
         quiet_since = time.monotonic()
         while True:
             await asyncio.sleep(0.05)
             door.raise_if_stopped()
-            if not self.until_idle or not idle(door.host) or not batches.idle:
+            if not self.until_idle or not idle(door.host) or not batches.idle or not backgrounds.idle:
                 quiet_since = time.monotonic()
             elif time.monotonic() - quiet_since >= _QUIET_S:
                 return

@@ -71,6 +71,10 @@ class QueueStore(Protocol):
 
     def queue_size(self, queue: str) -> int: ...
 
+    def next_visible(self, queue: str) -> int | None:
+        """When the next message is seen, which may be long ago; None: there is none. Costs one look-up."""
+        ...
+
 
 _MESSAGE = "no,queue,id,body,attributes,sent_at,visible_at,receives,handle,code,why,until"
 _AT_ONCE = 500
@@ -151,3 +155,8 @@ class SqlQueues(Sql):
 
     def queue_size(self, queue: str) -> int:
         return int(self._one("SELECT count(*) FROM queue_message WHERE queue=?", (queue,)))
+
+    def next_visible(self, queue: str) -> int | None:
+        sql = "SELECT visible_at FROM queue_message WHERE queue=? ORDER BY visible_at LIMIT 1"
+        at: int | None = self._one(sql, (queue,))
+        return at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -17,6 +17,7 @@ from penstock.store.work_items import OPEN_ITEM_SQL
 Rank = Literal["updated_at", "priority"]
 
 
+_KEYS_AT_ONCE = 500  # keys of one statement
 _ENDED = 5  # statuses from here on are ends; «< 5» is what the partial indexes ask for
 
 
@@ -143,6 +144,10 @@ class RunListStore(Protocol):
 
     def open_keyed(self, tenant: str, prefix: str) -> list[tuple[int, str]]:
         """Runs that have not ended and whose key begins so: number, id."""
+        ...
+
+    def ids_by_key(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
+        """The ids of the runs that have these keys, by key."""
         ...
 
     def open_called(self, parent: str, limit: int) -> list[tuple[int, str]]:
@@ -312,6 +317,14 @@ class SqlRunLists(Sql):
     def open_keyed(self, tenant: str, prefix: str) -> list[tuple[int, str]]:
         sql = "SELECT no,id FROM run WHERE tenant=? AND key>=? AND key<? AND status<5 ORDER BY no"
         return self._read(sql, (tenant, prefix, prefix + "\x7f")).fetchall()
+
+    def ids_by_key(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
+        ids: dict[str, str] = {}
+        for first in range(0, len(keys), _KEYS_AT_ONCE):
+            some = keys[first : first + _KEYS_AT_ONCE]
+            sql = f"SELECT key,id FROM run WHERE tenant=? AND {is_in('key', some)}"
+            ids.update(self._rows(sql, (tenant, *some)))
+        return ids
 
     def firings_since(self, tenant: str, floor: int, since: int, limit: int) -> list[tuple[int, ...]]:
         sql = (

@@ -234,7 +234,7 @@ UNFINISHED = "SELECT no FROM run WHERE status IN (0,2,4) AND status < 5"  # «< 
 
 class SqlRuns(Sql):
     def run_by_id(self, prefix: str, *, tenant: str | None = None) -> RunRow:
-        if not prefix.isalnum():
+        if not prefix.replace("-", "").isalnum():
             raise RunNotFound(run=prefix)
         low = prefix.lower()
         mine, values = ("", ()) if tenant is None else (" AND tenant=?", (tenant,))

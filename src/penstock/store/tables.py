@@ -666,40 +666,10 @@ WORKER = Table(
 )
 
 TABLES: tuple[Table, ...] = (
-    MARK,
-    NET,
-    RUN,
-    JOURNAL,
-    FIRING,
-    WAITING,
-    ITEM,
-    WORK,
-    INCIDENT,
-    CAUSE,
-    OUTBOX,
-    INTENT,
-    INBOX,
-    GATE,
-    MEMO,
-    BLOB,
-    ARTIFACT,
-    RELEASE,
-    MESSAGE,
-    EVENT,
-    SCHEDULE,
-    LETTER,
-    JUDGMENT,
-    CHECKPOINT,
-    API_KEY,
-    ENDED_SESSION,
-    AUDIT,
-    REQUEST,
-    DRAFT,
-    REMARK,
-    BATCH,
-    FILE_ASSET,
-    QUEUE_MESSAGE,
-)
+    MARK, NET, RUN, JOURNAL, FIRING, WAITING, ITEM, WORK, INCIDENT, CAUSE, OUTBOX, INTENT, INBOX, GATE, MEMO, BLOB,
+    ARTIFACT, RELEASE, MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT, API_KEY, ENDED_SESSION, AUDIT,
+    REQUEST, DRAFT, REMARK, BATCH, FILE_ASSET, QUEUE_MESSAGE,
+)  # fmt: skip
 PROJECTIONS: tuple[Table, ...] = tuple(t for t in TABLES if t.projection)
 #: what a store on a server has besides
 SERVER_TABLES: tuple[Table, ...] = (WORKER,)

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from penstock.app.language import AppLanguage
+from pathlib import Path
+from typing import Any
+
+from penstock.app.language import AppLanguage, Background, Door
 
 
 class PipelineApp(AppLanguage):
-    """Documents go the way of every other document."""
+    """A definition is in force as soon as it is kept, and messages are taken wherever a store is driven."""
+
+    def submit(self, door: Door, data: dict[str, Any], source: bytes, *, by: str | None, about: str | None) -> Any:
+        from penstock.app.pipeline.definitions import define
+
+        return define(door, source, by=by)
+
+    def release_file(self, door: Door, path: Path, *, by: str) -> Any:
+        from penstock.app.pipeline.definitions import define
+
+        return define(door, path, by=by)
+
+    def background(self, door: Door) -> Background:
+        from penstock.app.pipeline.background import Consuming
+
+        return Consuming(door)
 
 
 APP = PipelineApp()

@@ -29,7 +29,7 @@ from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
 from penstock.executors.graph import GraphExecutor
 from penstock.host.children import CALLED
-from penstock.host.embedded import Host
+from penstock.host.embedded import Host, ReplyWaiter
 from penstock.host.nets import Nets
 from penstock.host.tenants import Shared
 from penstock.kernel import command as C
@@ -150,6 +150,10 @@ class Runs(Queries):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+    async def heard(self, waiter: ReplyWaiter) -> None:
+        """Until every command that the waiter was given with is committed or refused."""
+        await self._engine.heard(waiter)
 
     async def drain(self, seconds: float) -> int:
         """Let nothing new out, and give effects on their way so long to end; how many have not. For a stop in peace."""

@@ -1,0 +1,157 @@
+"""The consumer of the built-in queue: receive, take in, and only then take the message away (F-3.3, F-3.5, F-S.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterable
+
+import msgspec
+
+from penstock.app.pipeline.ingest import Ingest, Receipt
+from penstock.errors import PenstockError, StoreError
+from penstock.lang.pipeline.messages import FileMessage, messages_of
+from penstock.store.queues import DEAD, Failed, QueueMessage
+
+QUEUE = "ff-pipeline-ingest"
+DEAD_QUEUE = QUEUE + DEAD
+#: F-3.5
+MAX_RECEIVES = 5
+#: F-3.4, F-X.20
+VISIBILITY_MS = 300_000
+#: messages of one transaction
+AT_ONCE = 200
+_LONGEST_BACKOFF_S = 60
+_LOOK_S = 0.2
+#: HTTP's word for «later»
+NO_ROOM = 429
+#: for what a storage or the network has refused (F-10.6)
+IO = "PP-500-IO"
+
+
+class ConsumerCounts(msgspec.Struct):
+    received: int = 0
+    acked: int = 0
+    failed: int = 0
+    dead: int = 0
+
+
+class _Work(msgspec.Struct):
+    """A message in hand: what it announces, and what has become of that."""
+
+    message: QueueMessage
+    files: list[FileMessage] = []
+    receipts: list[Receipt] = []
+    cause: tuple[str, str] | None = None  # code, words: why it cannot be taken
+
+    @property
+    def waits(self) -> bool:
+        """There was no room: it is held and tried again, which is no failure of the message."""
+        return self.cause is None and any(receipt.refused is not None for receipt in self.receipts)
+
+
+class QueueConsumer:
+    """Of a door that drives its store; several may take from one queue."""
+
+    def __init__(self, ingest: Ingest, *, queue: str = QUEUE, visibility_ms: int = VISIBILITY_MS) -> None:
+        self.ingest, self.door, self.queue, self.visibility_ms = ingest, ingest.door, queue, visibility_ms
+        self.handle = secrets.token_hex(16)
+        self.counts = ConsumerCounts()
+        self.held: list[_Work] = []
+
+    @property
+    def idle(self) -> bool:
+        return not self.held and self.door.store.queue_size(self.queue) == 0
+
+    async def step(self) -> int:
+        """One batch; how many messages were received or tried again. While some have no room, no more are received
+        (F-4.4)."""
+        store, now = self.door.store, self.door.now()
+        until = now + self.visibility_ms
+        if self.held:
+            store.hold_messages(self.handle, [work.message.no for work in self.held], until)
+            works = self.held
+        else:
+            seen_at = store.next_visible(self.queue)  # a look first: who only waits writes nothing
+            if seen_at is None or seen_at > now:
+                return 0
+            received = store.receive_messages(self.queue, self.handle, now, until, AT_ONCE)
+            works = [self._read(message) for message in received]
+            self.counts.received += len(works)
+        if works:
+            await self._take(works)
+            self.held = [work for work in works if work.waits]
+            self._settle(work for work in works if not work.waits)
+        return len(works)
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            try:
+                done = await self.step()
+            except StoreError as error:
+                if not error.passing:
+                    raise
+                done = 0
+            if not done or self.held:
+                await asyncio.sleep(_LOOK_S)
+
+    def _read(self, message: QueueMessage) -> _Work:
+        work = _Work(message)
+        if message.receives > MAX_RECEIVES:
+            times = message.receives - 1
+            work.cause = (message.code or IO, message.why or f"It was received {times} times and never taken.")
+            return work
+        try:
+            work.files = messages_of(message.body, msgspec.msgpack.decode(message.attributes, type=dict[str, str]))
+        except PenstockError as error:
+            work.cause = (error.code, str(error))
+        return work
+
+    async def _take(self, works: list[_Work]) -> None:
+        """All in one go; where that cannot be done, one by one, so that none fails for another's sake."""
+        good = [work for work in works if work.cause is None]
+        try:
+            receipts = iter(await self.ingest.take([file for work in good for file in work.files]))
+            for work in good:
+                work.receipts = [next(receipts) for _ in work.files]
+        except StoreError:
+            raise
+        except PenstockError:
+            for work in good:
+                await self._take_alone(work)
+        for work in good:
+            refused = next((receipt.refused for receipt in work.receipts if receipt.refused is not None), None)
+            if refused is not None and refused.http != NO_ROOM:
+                work.cause = (refused.code, str(refused))
+
+    async def _take_alone(self, work: _Work) -> None:
+        try:
+            work.receipts = await self.ingest.take(work.files)
+        except StoreError:
+            raise
+        except PenstockError as error:
+            work.cause = (error.code, str(error))
+
+    def _settle(self, works: Iterable[_Work]) -> None:
+        store, now = self.door.store, self.door.now()
+        done: list[int] = []
+        failed: list[Failed] = []
+        for work in works:
+            if work.cause is None:
+                done.append(work.message.no)
+                continue
+            dead = work.message.receives >= MAX_RECEIVES
+            at = now if dead else now + backoff_s(work.message.receives) * 1000
+            queue = self.queue + DEAD if dead else self.queue
+            failed.append(Failed(work.message, queue, at, *work.cause))
+            self.counts.failed += 1
+            self.counts.dead += dead
+        if failed:
+            store.messages_failed(self.handle, failed)
+        self.counts.acked += store.take_messages(self.handle, done) if done else 0
+
+
+def backoff_s(receives: int) -> int:
+    """F-3.6, F-X.6a: 2, 4, 8, 16, 32 seconds, and never more than a minute."""
+    return min(_LONGEST_BACKOFF_S, 1 << min(receives, 6))

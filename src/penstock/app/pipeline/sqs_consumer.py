@@ -1,0 +1,169 @@
+"""SQS (extra `sqs`): messages are moved into the built-in queue, and deleted there once they are in the store.
+
+It runs in threads beside the engine, or in a process of its own, with a connection of its own to the store. What cannot
+be read is left where it is, longer each time, and after five receives put into the queue of dead ones with its cause.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from penstock.app.pipeline.consumer import DEAD_QUEUE, MAX_RECEIVES, QUEUE, VISIBILITY_MS, backoff_s
+from penstock.errors import BadInput, PenstockError, StoreError
+from penstock.host.clock import SystemClock
+from penstock.lang.pipeline.messages import messages_of
+from penstock.store.address import open_store
+from penstock.store.contract import Store
+
+_LOG = logging.getLogger(__name__)
+#: what SQS gives at most
+_AT_ONCE = 10
+#: how long a receive waits for messages: closing waits as long
+_WAIT_S = 2
+_SETTING = "pipelines.sqs."
+#: bytes of a cause that is sent along
+_WHY_MOST = 1000
+
+
+class SqsQueue(msgspec.Struct, frozen=True):
+    """`[pipelines.sqs]` in the settings: the queue's URL, and where the service is if it is not AWS."""
+
+    url: str
+    dead_url: str = ""
+    endpoint: str = ""
+    region: str = "us-east-1"
+    threads: int = 1
+
+    @staticmethod
+    def of(settings: Mapping[str, Any]) -> SqsQueue | None:
+        given = {name: settings.get(_SETTING + name) for name in ("url", "dead_url", "endpoint", "region", "threads")}
+        if given["url"] is None:
+            return None
+        try:
+            return msgspec.convert({name: value for name, value in given.items() if value is not None}, SqsQueue)
+        except msgspec.ValidationError as error:
+            raise BadInput(what="the settings [pipelines.sqs]", why=str(error)) from error
+
+
+def sqs_client(queue: SqsQueue) -> Any:
+    try:
+        import boto3  # type: ignore[import-untyped, unused-ignore]
+        from botocore.config import Config  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        hint = "pip install 'penstock[sqs]'"
+        raise BadInput(what="SQS", why="it needs the extra «sqs»", hint=hint) from None
+    config = Config(connect_timeout=5, read_timeout=_WAIT_S + 10, retries={"max_attempts": 2})
+    more = {"endpoint_url": queue.endpoint} if queue.endpoint else {}
+    return boto3.client("sqs", region_name=queue.region, config=config, **more)
+
+
+class SqsConsumer:
+    def __init__(self, store: Path, queue: SqsQueue, *, client: Any = None) -> None:
+        self.path, self.queue = store, queue
+        self.client = client or sqs_client(queue)
+        self.stop = threading.Event()
+        self.threads: list[threading.Thread] = []
+        self.moved = self.failed = self.dead = 0
+
+    def open(self) -> None:
+        for number in range(self.queue.threads):
+            thread = threading.Thread(target=self.run, name=f"sqs-{number}", daemon=True)
+            self.threads.append(thread)
+            thread.start()
+
+    def close(self) -> None:
+        self.stop.set()
+        for thread in self.threads:
+            thread.join(_WAIT_S + 5)
+
+    def run(self) -> None:
+        """Until it is closed; what does not answer is asked again, later each time."""
+        store: Store | None = None
+        failures = 0
+        try:
+            while not self.stop.is_set():
+                try:
+                    store = store or open_store(self.path, engine=False, create=False)
+                    self.step(store)
+                    failures = 0
+                except Exception as error:  # boto3's errors have no common base, and none of them may end the thread
+                    failures += 1
+                    _LOG.warning("SQS is not answering as it should: %s", type(error).__name__)
+                    self.stop.wait(backoff_s(min(failures, 6)))
+        finally:
+            if store is not None:
+                store.close()
+
+    def step(self, store: Store, wait_s: int = _WAIT_S) -> int:
+        """One receive: what can be read goes into the store in one transaction, and only then is deleted."""
+        received = self.client.receive_message(
+            QueueUrl=self.queue.url, MaxNumberOfMessages=_AT_ONCE, WaitTimeSeconds=wait_s,
+            VisibilityTimeout=VISIBILITY_MS // 1000, MessageAttributeNames=["All"],
+            MessageSystemAttributeNames=["ApproximateReceiveCount"],
+        ).get("Messages", [])  # fmt: skip
+        good: list[tuple[dict[str, Any], tuple[str, bytes, bytes]]] = []
+        for message in received:
+            attributes = _attributes(message)
+            try:
+                messages_of(message["Body"], attributes)
+            except PenstockError as error:
+                self._failed(message, error)
+                continue
+            row = (f"sqs:{message['MessageId']}", message["Body"].encode(), msgspec.msgpack.encode(attributes))
+            good.append((message, row))
+        if good:
+            self._keep(store, [row for _, row in good], [message for message, _ in good])
+            entries = [{"Id": str(n), "ReceiptHandle": m["ReceiptHandle"]} for n, (m, _) in enumerate(good)]
+            self.client.delete_message_batch(QueueUrl=self.queue.url, Entries=entries)
+            self.moved += len(good)
+        return len(received)
+
+    def _keep(self, store: Store, rows: list[tuple[str, bytes, bytes]], messages: list[dict[str, Any]]) -> None:
+        """While the store is busy the messages stay invisible to others."""
+        for attempt in range(1, MAX_RECEIVES + 1):
+            try:
+                store.send_messages(QUEUE, rows, SystemClock().now())
+                return
+            except StoreError as error:
+                if not error.passing or attempt == MAX_RECEIVES or self.stop.wait(backoff_s(attempt)):
+                    raise
+            entries = [
+                {"Id": str(n), "ReceiptHandle": m["ReceiptHandle"], "VisibilityTimeout": VISIBILITY_MS // 1000}
+                for n, m in enumerate(messages)
+            ]
+            self.client.change_message_visibility_batch(QueueUrl=self.queue.url, Entries=entries)
+
+    def _failed(self, message: dict[str, Any], error: PenstockError) -> None:
+        self.failed += 1
+        receives = int(message.get("Attributes", {}).get("ApproximateReceiveCount", 1))
+        where: dict[str, str] = {"QueueUrl": self.queue.url, "ReceiptHandle": message["ReceiptHandle"]}
+        if receives < MAX_RECEIVES:
+            self.client.change_message_visibility(**where, VisibilityTimeout=backoff_s(receives))
+            return
+        cause = {"code": error.code, "why": str(error)[:_WHY_MOST]}
+        attributes = {**message.get("MessageAttributes", {}), **{n: _text(v) for n, v in cause.items()}}
+        self.client.send_message(QueueUrl=self.dead_url, MessageBody=message["Body"], MessageAttributes=attributes)
+        self.client.delete_message(**where)
+        self.dead += 1
+
+    @property
+    def dead_url(self) -> str:
+        """Named in the settings, else by the queue's own name."""
+        above, _, _ = self.queue.url.rpartition("/")
+        return self.queue.dead_url or f"{above}/{DEAD_QUEUE}"
+
+
+def _text(value: str) -> dict[str, str]:
+    return {"DataType": "String", "StringValue": value}
+
+
+def _attributes(message: Mapping[str, Any]) -> dict[str, str]:
+    """F-3.2: those that are texts or numbers."""
+    given = message.get("MessageAttributes", {})
+    return {name: str(value["StringValue"]) for name, value in given.items() if "StringValue" in value}

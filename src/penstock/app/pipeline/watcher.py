@@ -1,0 +1,103 @@
+"""A folder and its executions: whole files are taken in, and what their executions have made is laid beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from penstock.app.penstock import Penstock
+from penstock.app.pipeline.executions import Execution, execution
+from penstock.app.pipeline.folder_watch import FolderWatch
+from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.results import Results
+from penstock.errors import PenstockError
+from penstock.executors.parts.objects import Buckets, ObjectError
+from penstock.host.loaded_run import LoadedRun
+from penstock.kernel.state import COMPLETED
+
+#: messages that are taken at once
+_AT_ONCE = 500
+#: when a delivery is tried again
+_AGAIN_MS = 3000
+
+
+class Moved(msgspec.Struct):
+    """An execution that has moved. `delivered` has the names of what lies beside its file now; `trouble` says why
+    nothing does yet."""
+
+    execution: Execution
+    delivered: list[str] | None = None
+    trouble: str = ""
+
+
+class FolderPipeline:
+    """Of a door that drives its store. `step` is called again and again."""
+
+    def __init__(self, door: Penstock, folder: Path, bucket: str, *, alone: bool = True) -> None:
+        self.door, self.folder, self.bucket = door, folder, bucket
+        self.watch = FolderWatch(folder, bucket, door.tenant)
+        self.ingest = Ingest(door)
+        artifacts = Buckets(door.host.dispatch.services).artifacts
+        self.results = Results(folder, artifacts, alone=alone)
+        self.mine: dict[str, None] = {}  # executions that have not ended, or are not delivered
+        self.moved: dict[str, None] = {}
+        self.again: dict[str, int] = {}  # when it is delivered again
+        self.unmatched: list[str] = []  # keys of files that no definition takes
+        door.host.turns.on_facts.append(self._on_facts)
+
+    def _on_facts(self, loaded: LoadedRun, facts: Any, _n: int, now: int) -> None:
+        if loaded.id in self.mine:
+            self.moved[loaded.id] = None
+
+    async def step(self) -> list[Moved]:
+        """One look at the folder, and the executions that have moved since the last one. Raises OSError where the
+        folder cannot be read."""
+        messages = await asyncio.to_thread(self.watch.look, self.door.now())
+        for first in range(0, len(messages), _AT_ONCE):
+            await self._take(messages[first : first + _AT_ONCE])
+        now = self.door.now()
+        for run, at in list(self.again.items()):
+            if at <= now:
+                del self.again[run]
+                self.moved[run] = None
+        moved, self.moved = self.moved, {}
+        return [await self._look(run) for run in moved]
+
+    @property
+    def idle(self) -> bool:
+        """Every file was told, every execution has ended, and what they have made is delivered."""
+        return not (self.mine or self.moved or self.again or self.watch.settling)
+
+    async def _take(self, messages: list[Any]) -> None:
+        for message, receipt in zip(messages, await self.ingest.take(messages), strict=True):
+            if receipt.refused is not None:  # no room now: the file stays where it is, and is told again
+                continue
+            self.watch.done(message)
+            for run in receipt.started:
+                self.mine[run] = self.moved[run] = None
+            for run in receipt.known:
+                if self._is_open(message.key, run):
+                    self.mine[run] = self.moved[run] = None
+            if not (receipt.started or receipt.known):
+                self.unmatched.append(message.key)
+
+    def _is_open(self, key: str, run: str) -> bool:
+        """After a restart: it goes on, or it has ended and nothing lies beside its file yet."""
+        row = self.door.row(run)
+        code = self.door.nets.get(row.net).net.name
+        return row.status < COMPLETED or not self.results.delivered(key, code, row.id)
+
+    async def _look(self, run: str) -> Moved:
+        look = execution(self.door, run)
+        if self.door.row(run).status < COMPLETED:
+            return Moved(look)
+        try:
+            delivered = await self.results.deliver(look)
+        except (OSError, ObjectError, PenstockError) as error:
+            self.again[run] = self.door.now() + _AGAIN_MS
+            return Moved(look, trouble=str(error))
+        self.mine.pop(run, None)
+        return Moved(look, delivered)

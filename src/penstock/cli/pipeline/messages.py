@@ -1,0 +1,139 @@
+"""Commands about messages and definitions: define, ingest, and the queue of dead messages."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from penstock.app.penstock import Penstock
+from penstock.app.pipeline.consumer import DEAD_QUEUE, QUEUE
+from penstock.app.pipeline.definitions import define as define_pipeline
+from penstock.cli.drive import attached
+from penstock.cli.options import INPUT_LIMIT, STORE, Json, Limit, Profile, SelectedTenant, Store, read_source
+from penstock.cli.output import DONE, TONES, moment, print_finding, print_json, print_list, say, short
+from penstock.cli.settings import read_settings
+from penstock.errors import BadInput
+from penstock.store.address import driver_of
+from penstock.store.queues import QueueMessage
+
+_NO_ATTRIBUTES = msgspec.msgpack.encode({})
+#: dead messages that one statement sends again
+_AT_ONCE = 500
+
+
+def define(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The definition with its stages, JSON or YAML.")],
+    by: Annotated[str | None, typer.Option("--by", metavar="USER", help="Who does it.")] = None,
+    profile: Profile = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Check a pipeline, keep it as the next version of its code, and put it in force.
+
+    The same again changes nothing."""
+    settings, drives = read_settings(store), driver_of(store) is None and not store.exists()
+    door = Penstock(store, drive=drives, settings=settings, tenant=SelectedTenant.tenant, profile=profile).open()
+    try:
+        submission = define_pipeline(door, file, by=by)
+    finally:
+        door.close()
+    row = submission.release
+    if json:
+        print_json({"code": row.name, "version": row.version, "status": row.status, "new": submission.new})
+        return DONE
+    for finding in submission.findings:
+        print_finding(finding, file, err=True)
+    say((row.name, "bold"), f" v{row.version} {row.status}", "" if submission.new else "  as it was")
+    return DONE
+
+
+def ingest(
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="Messages: a JSON object, a list, or one per line.")],
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Put messages about files on the queue of this store. Whoever drives it takes them: serve, work or watch."""
+    data, where = read_source(file if file == "-" else f"@{file.removeprefix('@')}", "the messages")
+    rows = [(str(uuid.uuid4()), msgspec.json.encode(body), _NO_ATTRIBUTES) for body in _bodies(data, where)]
+    with attached(store) as door:
+        door.store.send_messages(QUEUE, rows, door.now())
+    if json:
+        print_json({"sent": len(rows)})
+    else:
+        say(f"{len(rows)} messages on {QUEUE}")
+    return DONE
+
+
+def _bodies(data: bytes, where: str) -> list[Any]:
+    """What is no JSON is refused here; what is no message is for the consumer to say."""
+    if len(data) > INPUT_LIMIT:
+        raise BadInput(what="the messages", why=f"they have more than {INPUT_LIMIT} bytes", where=where)
+    try:
+        value = msgspec.json.decode(data)
+        return value if isinstance(value, list) else [value]
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    bodies = []
+    for number, line in enumerate(data.splitlines(), 1):
+        if line.strip():
+            try:
+                bodies.append(msgspec.json.decode(line))
+            except (msgspec.DecodeError, RecursionError) as error:
+                why = f"line {number} is not JSON: {error}"
+                raise BadInput(what="the messages", why=why, where=where) from error
+    return bodies
+
+
+def dlq(
+    redrive: Annotated[
+        str | None, typer.Option("--redrive", metavar="ID", help="Send this one again, as it was.")
+    ] = None,
+    all: Annotated[bool, typer.Option("--redrive-all", help="Send all of them again, or those with --code.")] = False,
+    code: Annotated[str | None, typer.Option("--code", metavar="CODE", help="Only those with this cause.")] = None,
+    limit: Limit = 20,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Look at messages that could not be taken, and send them again: one, or all.
+
+    What was sent again and had begun an execution before begins no second one."""
+    with attached(store) as door:
+        if redrive is None and not all:
+            dead = door.store.queued(DEAD_QUEUE, code=code, limit=limit)
+            return print_list(dead, json, _brief, _print, empty="There are no dead messages.")
+        sent = _sent_again(door, [redrive] if redrive is not None else None, code)
+    if redrive is not None and not sent:
+        raise BadInput(what="--redrive", why=f"there is no dead message «{redrive}»")
+    if json:
+        print_json({"sent": len(sent)})
+    else:
+        say(f"{len(sent)} messages sent again")
+    return DONE
+
+
+def _sent_again(door: Penstock, ids: list[str] | None, code: str | None) -> list[str]:
+    store = door.store
+    if ids is not None:
+        return store.send_again(DEAD_QUEUE, QUEUE, ids, door.now())
+    sent: list[str] = []
+    while page := store.queued(DEAD_QUEUE, code=code, limit=_AT_ONCE):
+        sent += store.send_again(DEAD_QUEUE, QUEUE, [message.id for message in page], door.now())
+    return sent
+
+
+def _brief(message: QueueMessage) -> dict[str, Any]:
+    body = message.body.decode("utf-8", "replace")
+    return {
+        "id": message.id, "code": message.code, "why": message.why, "receives": message.receives,
+        "sentAt": message.sent_at, "body": body,
+    }  # fmt: skip
+
+
+def _print(message: QueueMessage) -> None:
+    say((message.id, "bold"), "  ", (message.code or "", TONES["failed"]), f"  {message.why or ''}")
+    body = short(message.body.decode("utf-8", "replace"), 120)
+    say((f"  {moment(message.sent_at)}, received {message.receives} times  {body}", "bright_black"))

@@ -1,0 +1,216 @@
+"""Executions as people see them: statuses, stages, logs; cancel and retry, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.app.penstock import Penstock
+from penstock.app.pipeline import steering
+from penstock.app.pipeline.executions import Execution, execution, executions, logs
+from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.usage import usage
+from penstock.errors.pipeline import ExecutionNotFound, ExecutionState, PipelineScope
+from penstock.executors.contract import failed
+from penstock.lang.pipeline.messages import messages_of
+from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, until
+from tests.conformance.decision.world import go
+
+BROKEN = failed("IMAGE_BROKEN", "validation", "It is no picture.")
+THREE = [a_stage("s1", 1), a_stage("s2", 2), a_stage("s3", 3)]
+
+
+async def begun(door: Penstock, **more: Any) -> tuple[Penstock, str]:
+    (receipt,) = await Ingest(door).take(messages_of({**EXAMPLE, **more}))
+    return door.of("tnt_demo"), receipt.started[0]
+
+
+def statuses(look: Execution) -> list[str | None]:
+    return [stage.status for stage in look.stages]
+
+
+class Gate:
+    """A stage that waits until it may end."""
+
+    def __init__(self, answer: Any = None) -> None:
+        self.open, self.entered, self.answer = asyncio.Event(), asyncio.Event(), answer or {"output": {}}
+
+    async def __call__(self) -> Any:
+        self.entered.set()
+        await self.open.wait()
+        return self.answer
+
+
+def test_f_a_9_skipped_continued_and_optional_failures_are_warnings(tmp_path: Path) -> None:
+    """F-A.9, F-X.6b, F-6.2, F-6.3: SKIPPED, FAILED, FAILED, and the execution is COMPLETED."""
+
+    async def scene() -> None:
+        stages = [
+            a_stage("skip", 1, on_failure="SKIP"), a_stage("go", 2, on_failure="CONTINUE"),
+            a_stage("maybe", 3, is_optional=1), a_stage("last", 4),
+            a_stage("never", 5, condition={"field": "size", "op": "lt", "value": 1}),
+        ]  # fmt: skip
+        processor = Processor(dict.fromkeys(("skip", "go", "maybe"), BROKEN))
+        async with driven(tmp_path, a_pipeline(stages=stages), processor=processor) as door:
+            mine, id = await begun(door)
+            look = await ended(mine, id)
+            assert (look.status, look.error) == ("COMPLETED", None)
+            assert statuses(look) == ["SKIPPED", "FAILED", "FAILED", "COMPLETED", "SKIPPED"]
+            assert [(each["stage"], each["code"]) for each in look.warnings] == [
+                ("skip", "IMAGE_BROKEN"), ("go", "IMAGE_BROKEN"), ("maybe", "IMAGE_BROKEN"),
+            ]  # fmt: skip
+            assert (look.total_stages, look.completed_stages) == (5, 1)
+            assert [log.stage_code for log in logs(mine, id)] == ["skip", "go", "maybe", "last", "never"]
+            assert look.started_at is not None and look.duration_ms is not None and look.created_at <= look.started_at
+
+    go(scene())
+
+
+def test_f_a_13_resume_goes_on_at_the_stage_that_failed(tmp_path: Path) -> None:
+    """F-A.13, F-A.15, F-2.7, F-2.8: the same id; the stage before it is not repeated; COMPLETED cannot be retried."""
+
+    async def scene() -> None:
+        processor = Processor({"s2": BROKEN})
+        async with driven(tmp_path, a_pipeline(stages=THREE), processor=processor) as door:
+            mine, id = await begun(door)
+            look = await ended(mine, id)
+            assert (look.status, look.error_stage, statuses(look)) == ("FAILED", "s2", ["COMPLETED", "FAILED", None])
+            del processor.answers["s2"]
+            assert await steering.retry(mine, id) is None
+            await until(lambda: execution(mine, id).status == "COMPLETED")
+            assert processor.asked == ["s1", "s2", "s2", "s3"]
+            with pytest.raises(ExecutionState) as refused:
+                await steering.retry(mine, id)
+            assert refused.value.code == "PP-409-STATE" and refused.value.facts["state"] == "COMPLETED"
+
+    go(scene())
+
+
+def test_f_a_14_two_re_runs_at_once_are_one(tmp_path: Path) -> None:
+    """F-A.14, F-X.7: one new execution with its parent, its trace and a key of its own; the other is refused."""
+
+    async def scene() -> None:
+        processor = Processor({"s2": BROKEN})
+        async with driven(tmp_path, a_pipeline(stages=THREE), processor=processor) as door:
+            mine, id = await begun(door)
+            await ended(mine, id)
+            del processor.answers["s2"]
+            answers = await asyncio.gather(
+                steering.retry(mine, id, "rerun"), steering.retry(mine, id, "rerun"), return_exceptions=True
+            )
+            (made,) = [answer for answer in answers if isinstance(answer, str)]
+            assert [type(answer) for answer in answers if not isinstance(answer, str)] == [ExecutionState]
+            look = await ended(mine, made)
+            assert (look.status, look.trigger_type, look.parent_execution_id) == ("COMPLETED", "RETRY", id)
+            assert look.trace_id == EXAMPLE["traceId"] and str(look.idempotency_key).endswith("#retry#1")
+            assert execution(mine, id).status == "FAILED"
+
+    go(scene())
+
+
+def test_f_a_10_cancel_lets_the_stage_end_and_no_other_begin(tmp_path: Path) -> None:
+    """F-A.10, F-A.11, F-2.6, F-X.8: asked again meanwhile it is accepted; ended ones are refused."""
+
+    async def scene() -> None:
+        gate = Gate()
+        processor = Processor({"s1": gate})
+        async with driven(tmp_path, a_pipeline(stages=THREE), processor=processor) as door:
+            mine, id = await begun(door)
+            await gate.entered.wait()
+            await steering.cancel(mine, id)
+            await steering.cancel(mine, id)
+            assert (execution(mine, id).status, execution(mine, id).cancel_requested) == ("RUNNING", True)
+            gate.open.set()
+            look = await ended(mine, id)
+            assert (look.status, statuses(look)) == ("CANCELLED", ["COMPLETED", None, None])
+            assert processor.asked == ["s1"]
+            for verb in (steering.cancel, steering.retry):
+                with pytest.raises(ExecutionState):
+                    await verb(mine, id)
+
+    go(scene())
+
+
+def test_f_a_11_what_waits_for_its_turn_cannot_be_cancelled_unless_a_setting_says_so(tmp_path: Path) -> None:
+    """F-X.8"""
+
+    async def scene() -> None:
+        gate = Gate()
+        settings = {"admission.slots": 1}
+        processor = Processor({"s1": gate})
+        async with driven(tmp_path, a_pipeline(stages=THREE), processor=processor, settings=settings) as door:
+            mine, first = await begun(door)
+            await gate.entered.wait()
+            _, second = await begun(door, key="b")
+            assert execution(mine, second).status == "PENDING"
+            with pytest.raises(ExecutionState) as refused:
+                await steering.cancel(mine, second)
+            assert refused.value.facts["state"] == "PENDING"
+            gate.open.set()
+            assert [(await ended(mine, id)).status for id in (first, second)] == ["COMPLETED"] * 2
+
+    go(scene())
+
+
+def test_f_a_16_executions_of_other_tenants_are_refused_and_not_listed(tmp_path: Path) -> None:
+    """F-A.16, F-X.22, F-9.8"""
+
+    async def scene() -> None:
+        async with driven(tmp_path, a_pipeline()) as door:
+            mine, id = await begun(door)
+            await ended(mine, id)
+            other = door.of("tenant_b")
+            assert executions(other) == [] and len(executions(mine)) == 1
+            with pytest.raises(PipelineScope):
+                execution(other, id)
+            for wrong in ("00000000-0000-7000-8000-000000000000", id[:30], "odd/../name"):
+                with pytest.raises(ExecutionNotFound):
+                    execution(other, wrong)
+
+    go(scene())
+
+
+def test_f_6_1_executions_are_listed_by_status_pipeline_and_time(tmp_path: Path) -> None:
+    async def scene() -> None:
+        processor = Processor({"x1": BROKEN})
+        other = a_pipeline("OTHER", file_type="PDF", stages=[a_stage("x1", 1)])
+        async with driven(tmp_path, a_pipeline(), other, processor=processor) as door:
+            mine, good = await begun(door)
+            _, bad = await begun(door, key="b.pdf", mime="application/pdf")
+            for id in (good, bad):
+                await ended(mine, id)
+            assert [line.execution_id for line in executions(mine)] == [bad, good]
+            assert [line.execution_id for line in executions(mine, status="FAILED")] == [bad]
+            assert [line.execution_id for line in executions(mine, code="IMG_BASIC")] == [good]
+            at = executions(mine)[1].created_at
+            assert executions(mine, until=at) == [] and len(executions(mine, since=at)) == 2
+            assert len(executions(mine, limit=1)) == 1
+
+    go(scene())
+
+
+def test_f_8_3_usage_is_summed_by_tenant_and_day(tmp_path: Path) -> None:
+    """F-8.3, F-X.35"""
+
+    async def scene() -> None:
+        used = {"wall_ms": 10, "cpu_ms": 5, "peak_rss": 7, "bytes_in": 3, "bytes_out": 2}
+        processor = Processor({"first": {"output": {}, "usage": used}, "second": {"output": {}, "usage": used}})
+        rates = {"pipelines.rates.cpu_ms": 0.5}
+        async with driven(tmp_path, a_pipeline(), processor=processor, settings=rates) as door:
+            for key in ("a", "b"):
+                mine, id = await begun(door, key=key)
+                await ended(mine, id)
+            (day,) = usage(mine)
+            assert (day.tenant_id, day.executions, day.completed, day.cpu_ms, day.bytes_in) == (
+                "tnt_demo",
+                2,
+                2,
+                20,
+                12,
+            )
+            assert (day.peak_rss, day.cost) == (7, 10.0) and usage(door) == []
+
+    go(scene())

@@ -1,0 +1,150 @@
+"""A watched folder: whole files are told once, those being written are left alone, results are laid beside them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.app.penstock import Penstock
+from penstock.app.pipeline.executions import executions
+from penstock.app.pipeline.folder_watch import FolderWatch, is_temporary
+from penstock.app.pipeline.watcher import FolderPipeline, Moved
+from penstock.executors.contract import failed
+from penstock.executors.parts.objects import Buckets
+from tests.app.pipelines import Processor, a_pipeline, driven, until
+from tests.conformance.decision.world import go
+
+#: well after every file of a test was written
+LATER = 4_000_000_000_000
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    return folder
+
+
+def keys(watch: FolderWatch, now: int = LATER) -> list[str]:
+    messages = watch.look(now)
+    for message in messages:
+        watch.done(message)
+    return [message.key for message in messages]
+
+
+def test_f_x_20_that_a_file_is_told_once_when_it_is_whole(inbox: Path) -> None:
+    watch = FolderWatch(inbox, "inbox", "t")
+    (inbox / "a.png").write_bytes(b"12")
+    assert keys(watch) == [], "nobody knows yet whether it still grows"
+    (inbox / "a.png").write_bytes(b"1234")
+    assert keys(watch) == [], "it has grown"
+    (message,) = watch.look(LATER)
+    assert (message.bucket, message.key, message.size, message.mime) == ("inbox", "a.png", 4, "image/png")
+    assert (message.tenant_id, len(message.trace_id)) == ("t", 32) and message.etag
+    assert keys(watch) == ["a.png"], "until it is in the store it is told again"
+    assert keys(watch) == [] and not watch.settling
+    (inbox / "a.png").write_bytes(b"other")
+    assert keys(watch) == [] and keys(watch) == ["a.png"], "a new upload of the same key"
+
+
+def test_f_x_20_that_a_file_that_was_touched_a_moment_ago_is_left_alone(inbox: Path) -> None:
+    watch = FolderWatch(inbox, "inbox", "t", quiet_ms=500)
+    (inbox / "a.png").write_bytes(b"12")
+    os.utime(inbox / "a.png", ns=(10**18, 10**18))
+    at = 10**12
+    assert keys(watch, at) == [] and keys(watch, at + 499) == [] and keys(watch, at + 500) == ["a.png"]
+
+
+def test_f_x_20_what_is_not_a_whole_file_is_never_told(inbox: Path) -> None:
+    """Temporary names, results, links, pipes; folders below are part of the key."""
+    for name in (".hidden", "a.png.part", "b.crdownload", "~$book.xlsx", "c.tmp", "d~", "bad\\name", "new\nline"):
+        assert is_temporary(name)
+        (inbox / name).write_bytes(b"1")
+    (inbox / "a.png.results").mkdir()
+    (inbox / "a.png.results" / "1-x.json").write_bytes(b"1")
+    (inbox / "below" / "deep").mkdir(parents=True)
+    (inbox / "below" / "deep" / "한글.pdf").write_bytes(b"1")
+    (inbox / "link.png").symlink_to("/etc/passwd")
+    (inbox / "out").symlink_to("/etc")
+    os.mkfifo(inbox / "pipe.png")
+    watch = FolderWatch(inbox, "inbox", "t")
+    assert keys(watch) == [] and keys(watch) == ["below/deep/한글.pdf"]
+
+
+def test_f_x_20_that_a_folder_that_vanishes_is_told(inbox: Path) -> None:
+    watch = FolderWatch(inbox, "inbox", "t")
+    inbox.rmdir()
+    with pytest.raises(OSError, match="No such file"):
+        watch.look(LATER)
+
+
+async def stepped(pipeline: FolderPipeline) -> list[Moved]:
+    pipeline.watch.quiet_ms = 0
+    moved: list[Moved] = []
+    for _ in range(3):
+        moved += await pipeline.step()
+    for _ in range(2000):
+        if pipeline.idle:
+            break
+        await until(lambda: bool(pipeline.moved))
+        moved += await pipeline.step()
+    return moved
+
+
+async def put_artifact(door: Penstock, key: str, data: bytes) -> None:
+    await Buckets(door.host.dispatch.services).artifacts.put(key, data)
+
+
+def test_f_x_20_results_lie_beside_the_file(tmp_path: Path, inbox: Path) -> None:
+    """F-9.1: one execution per file, also when the folder is looked at by the next process."""
+
+    async def scene() -> None:
+        (inbox / "a.png").write_bytes(b"12")
+        ref = "tenants/default/executions/x/2-second/1/output.png"
+        answers = {"second": {"output": {}, "output_ref": ref, "mime": "image/png", "size": 3}}
+        async with driven(tmp_path, a_pipeline(), processor=Processor(answers)) as door:
+            await put_artifact(door, ref, b"png")
+            pipeline = FolderPipeline(door, inbox, "inbox")
+            moved = await stepped(pipeline)
+            assert moved[-1].delivered == ["1-first.json", "2-second.png"]
+            results = inbox / "a.png.results"
+            assert sorted(path.name for path in results.iterdir()) == [
+                "1-first.json", "2-second.png", "IMG_BASIC.json",
+            ]  # fmt: skip
+            assert (results / "2-second.png").read_bytes() == b"png"
+            (results / "IMG_BASIC.json").unlink()  # as if it had died before
+            (results / "2-second.png").unlink()
+        async with driven(tmp_path, processor=Processor()) as door:
+            pipeline = FolderPipeline(door, inbox, "inbox")
+            assert [each.delivered for each in await stepped(pipeline)] == [["1-first.json", "2-second.png"]]
+            assert len(executions(door)) == 1 and pipeline.ingest.counts.duplicate == 1
+            assert await stepped(FolderPipeline(door, inbox, "inbox")) == []
+
+    go(scene())
+
+
+def test_f_x_6_what_failed_says_so_beside_its_file_and_the_next_file_goes_on(tmp_path: Path, inbox: Path) -> None:
+    async def scene() -> None:
+        for name in ("a.png", "b.png", "notes.txt"):
+            (inbox / name).write_bytes(b"12")
+        count = 0
+
+        async def first() -> Any:
+            nonlocal count
+            count += 1
+            return failed("IMAGE_BROKEN", "validation", "It is no picture.") if count == 1 else {"output": {"n": count}}
+
+        async with driven(tmp_path, a_pipeline(), processor=Processor({"first": first})) as door:
+            pipeline = FolderPipeline(door, inbox, "inbox")
+            looks = {each.execution.file.key: each.execution for each in await stepped(pipeline) if each.execution.file}
+            assert sorted(look.status for look in looks.values()) == ["COMPLETED", "FAILED"]
+            bad = next(look for look in looks.values() if look.status == "FAILED")
+            assert bad.error is not None and (bad.error.code, bad.error_stage) == ("IMAGE_BROKEN", "first")
+            assert [(stage.stage_code, stage.status) for stage in bad.stages] == [("first", "FAILED"), ("second", None)]
+            assert '"IMAGE_BROKEN"' in (inbox / f"{bad.file.key}.results" / "IMG_BASIC.json").read_text()  # type: ignore[union-attr]
+            assert pipeline.unmatched == ["notes.txt"]
+
+    go(scene())

@@ -1,0 +1,141 @@
+"""SQS: an object that is put is told by S3, lies in SQS, and becomes an execution; a real server on a real socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.app.penstock import Penstock
+from penstock.app.pipeline.consumer import QUEUE, QueueConsumer
+from penstock.app.pipeline.executions import executions
+from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.sqs_consumer import SqsConsumer, SqsQueue
+from penstock.errors import StoreError
+from tests.app.pipelines import EXAMPLE, a_pipeline, driven, ended
+from tests.conformance.decision.world import go
+from tests.servers.aws import KEYS, aws, ministack
+
+
+class Aws:
+    """A queue, its queue of dead ones, and a bucket that tells the queue of its objects."""
+
+    def __init__(self) -> None:
+        self.sqs, self.s3 = aws("sqs"), aws("s3")
+        name = f"ff-{uuid.uuid4().hex[:8]}"
+        self.url = self.sqs.create_queue(QueueName=name)["QueueUrl"]
+        self.dead_url = self.sqs.create_queue(QueueName=f"{name}-dlq")["QueueUrl"]
+        self.bucket = f"{name}-bucket"
+        self.arn = self.sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=["QueueArn"])["Attributes"][
+            "QueueArn"
+        ]
+        self.queue = SqsQueue(self.url, self.dead_url, ministack())
+
+    def notify(self) -> None:
+        self.s3.create_bucket(Bucket=self.bucket)
+        notified = {"QueueConfigurations": [{"QueueArn": self.arn, "Events": ["s3:ObjectCreated:*"]}]}
+        self.s3.put_bucket_notification_configuration(Bucket=self.bucket, NotificationConfiguration=notified)
+
+    def send(self, body: Any) -> None:
+        self.sqs.send_message(QueueUrl=self.url, MessageBody=body if isinstance(body, str) else json.dumps(body))
+
+    def left(self, url: str | None = None) -> int:
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        held = self.sqs.get_queue_attributes(QueueUrl=url or self.url, AttributeNames=names)["Attributes"]
+        return sum(int(held[name]) for name in names)
+
+
+@pytest.fixture
+def cloud() -> Aws:
+    ministack()
+    for name, value in (("AWS_ACCESS_KEY_ID", "aws_access_key_id"), ("AWS_SECRET_ACCESS_KEY", "aws_secret_access_key")):
+        os.environ.setdefault(name, KEYS[value])
+    return Aws()
+
+
+async def taken(door: Penstock, consumer: SqsConsumer, wait_s: int = 1) -> int:
+    moved = consumer.step(door.store, wait_s)
+    await QueueConsumer(Ingest(door)).step()
+    return moved
+
+
+def test_f_3_1_an_object_that_is_put_becomes_an_execution(tmp_path: Path, cloud: Aws) -> None:
+    """F-3.1, F-3.3, F-9.1, F-X.17: S3 → notification → SQS → execution; the tenant is the key's prefix; keys are
+    decoded, and the test event of S3 is no file."""
+
+    async def scene() -> None:
+        cloud.notify()
+        cloud.send({"Service": "Amazon S3", "Event": "s3:TestEvent", "Bucket": cloud.bucket})
+        key = "tenants/tnt_demo/orgs/5/in box/한 글.png"
+        cloud.s3.put_object(Bucket=cloud.bucket, Key=key, Body=b"png", ContentType="image/png")
+        async with driven(tmp_path, a_pipeline()) as door:
+            consumer = SqsConsumer(tmp_path / "s.db", cloud.queue)
+            while cloud.left():
+                await taken(door, consumer)
+            (line,) = executions(door.of("tnt_demo"))
+            look = await ended(door.of("tnt_demo"), line.execution_id)
+            assert look.file is not None and (look.file.key, look.file.size) == (key, 3)
+            assert (look.organization_id, look.status, door.store.queue_size(QUEUE)) == (5, "COMPLETED", 0)
+
+    go(scene())
+
+
+def test_f_a_2_what_sqs_delivers_twice_is_one_execution(tmp_path: Path, cloud: Aws) -> None:
+    async def scene() -> None:
+        for _ in range(3):
+            cloud.send(EXAMPLE)
+        async with driven(tmp_path, a_pipeline()) as door:
+            consumer = SqsConsumer(tmp_path / "s.db", cloud.queue)
+            while cloud.left():
+                await taken(door, consumer)
+            assert len(executions(door.of("tnt_demo"))) == 1
+
+    go(scene())
+
+
+def test_f_3_3_nothing_is_deleted_before_it_is_in_the_store(tmp_path: Path, cloud: Aws) -> None:
+    async def scene() -> None:
+        cloud.send(EXAMPLE)
+        async with driven(tmp_path, a_pipeline()):
+            consumer = SqsConsumer(tmp_path / "s.db", cloud.queue)
+
+            class Broken:
+                def send_messages(self, *_: Any) -> int:
+                    raise StoreError(why="no")
+
+            with pytest.raises(StoreError):
+                consumer.step(Broken(), 1)  # type: ignore[arg-type]
+            assert cloud.left() == 1
+
+    go(scene())
+
+
+def test_f_a_3_what_cannot_be_read_is_dead_in_sqs_too_with_its_cause(tmp_path: Path, cloud: Aws) -> None:
+    """F-A.3, F-3.5: five receives; code and words are attributes of the dead message, its body is as it was."""
+
+    async def scene() -> None:
+        body = {name: value for name, value in EXAMPLE.items() if name != "bucket"}
+        cloud.send(body)
+        async with driven(tmp_path, a_pipeline()) as door:
+            consumer = SqsConsumer(tmp_path / "s.db", cloud.queue)
+            shown: list[int] = []
+            change = consumer.client.change_message_visibility
+
+            def at_once(**given: Any) -> None:
+                shown.append(given.pop("VisibilityTimeout"))
+                change(**given, VisibilityTimeout=0)
+
+            consumer.client.change_message_visibility = at_once
+            while cloud.left():
+                await taken(door, consumer)
+            assert (shown, consumer.failed, consumer.dead) == ([2, 4, 8, 16], 5, 1)
+            (dead,) = cloud.sqs.receive_message(QueueUrl=cloud.dead_url, MessageAttributeNames=["All"])["Messages"]
+            assert json.loads(dead["Body"]) == body
+            assert dead["MessageAttributes"]["code"]["StringValue"] == "PP-400-JSON"
+            assert executions(door.of("tnt_demo")) == []
+
+    go(scene())

@@ -1,0 +1,113 @@
+"""`penstock pipeline`: a folder is watched, killed in a stage, goes on; executions are listed and shown."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage
+from tests.cli.shell import ROOT, Shell
+
+IMAGES = ROOT / "examples/pipeline/images.json"
+WATCH = ("pipeline", "watch", "inbox")
+
+
+@pytest.fixture
+def inbox(penstock: Shell) -> Path:
+    folder = penstock.folder / "inbox"
+    folder.mkdir()
+    return folder
+
+
+def defined(penstock: Shell, document: dict[str, Any]) -> Path:
+    return penstock.write("pipeline.json", json.dumps(document))
+
+
+def test_a_picture_is_checked_thumbnailed_and_described(penstock: Shell, inbox: Path) -> None:
+    """F-A.1, F-X.20: dropped into the folder, its results lie beside it, and it is listed with its stages."""
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    image.new("RGB", (1600, 900), (200, 30, 30)).save(inbox / "red.png")
+    (inbox / "half.png.part").write_bytes(b"1")
+    printed = penstock(*WATCH, "--definition", IMAGES, "--once").out
+    assert "red.png" in printed and "COMPLETED" in printed
+    results = inbox / "red.png.results"
+    sizes = {name: image.open(results / f"3-{name}.png").size for name in ("small", "large")}
+    assert sizes["small"][0] == 200 and sizes["large"][0] == 800
+    assert json.loads((results / "2-check.json").read_text())["width"] == 1600
+    (line,) = penstock("pipeline", "ls", "--json").json()
+    assert (line["status"], line["pipelineCode"]) == ("COMPLETED", "IMAGES")
+    shown = penstock("pipeline", "show", line["executionId"], "--json").json()
+    assert [stage["status"] for stage in shown["stages"]] == ["COMPLETED"] * 5
+    assert "✓ small" in penstock("pipeline", "ls").out
+    assert "red.png" in penstock("pipeline", "show", line["executionId"][:13]).out
+    assert len(penstock("pipeline", "logs", line["executionId"], "--json").json()) == 5
+    assert penstock(*WATCH, "--once", "--json").json() == {"ended": [], "unmatched": []}
+
+
+def test_f_a_18_killed_in_a_stage_it_goes_on(penstock: Shell, inbox: Path) -> None:
+    """F-A.18, F-X.20: the same command again ends the same execution; no stage that was done is done again."""
+    stages = [a_stage(f"s{n}", n, processor_type="Checksum") for n in range(8)]
+    document = defined(penstock, a_pipeline(file_type="ANY", stages=stages))
+    with (inbox / "large.bin").open("wb") as file:
+        file.truncate(150_000_000)
+    process = penstock.start(*WATCH, "--definition", document)
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "✓ s1" in line:
+                break
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    (before,) = penstock("pipeline", "ls", "--json").json()
+    assert before["status"] == "RUNNING"
+    done = penstock("pipeline", "show", before["executionId"], "--json").json()["completedStages"]
+    assert 2 <= done < 8
+    ended = penstock(*WATCH, "--once", "--json").json()["ended"]
+    assert [(each["executionId"], each["status"]) for each in ended] == [(before["executionId"], "COMPLETED")]
+    logs = penstock("pipeline", "logs", before["executionId"], "--json").json()
+    assert [(log["stageCode"], log["status"]) for log in logs] == [(f"s{n}", "COMPLETED") for n in range(8)]
+    assert (inbox / "large.bin.results" / "IMG_BASIC.json").exists()
+
+
+def test_f_a_2_messages_from_several_processes_are_one_execution(penstock: Shell, inbox: Path) -> None:
+    """F-A.2: put ten times, from processes of their own; the work of one drives the store."""
+    document = defined(penstock, a_pipeline(file_type="ANY", stages=[a_stage("sum", 1, processor_type="Checksum")]))
+    penstock("pipeline", "define", document)
+    message = penstock.write("message.json", json.dumps(EXAMPLE))
+    for _ in range(10):
+        assert penstock("pipeline", "ingest", message, "--json").json() == {"sent": 1}
+    penstock("work", "--until-idle")
+    (line,) = penstock("pipeline", "ls", "--json", "--tenant", "tnt_demo").json()
+    assert line["status"] == "FAILED", "there is no such bucket on this machine"
+    shown = penstock("pipeline", "show", line["executionId"], "--tenant", "tnt_demo").out
+    assert "bkt" in shown
+
+
+def test_a_folder_that_is_none_and_a_definition_that_is_none_are_told(penstock: Shell, inbox: Path) -> None:
+    assert penstock("pipeline", "watch", "nowhere", "--json", code=2).error()["code"] == "PS-400-INPUT"
+    wrong = defined(penstock, a_pipeline(stages=[a_stage("x", 1, processor_type="Chekcsum")]))
+    error = penstock(*WATCH, "--definition", wrong, "--once", "--json", code=2).json()
+    assert "Checksum" in json.dumps(error)
+    assert penstock("pipeline", "ls", "--status", "ODD", "--json", code=2).error()["hint"]
+
+
+def test_a_file_that_comes_later_is_processed_while_it_watches(penstock: Shell, inbox: Path) -> None:
+    document = defined(penstock, a_pipeline(file_type="ANY", stages=[a_stage("sum", 1, processor_type="Checksum")]))
+    process = penstock.start(*WATCH, "--definition", document)
+    try:
+        assert process.stdout is not None and "watching" in process.stdout.readline()
+        (inbox / "late.txt").write_text("hello")
+        ends = time.monotonic() + 60
+        while not (inbox / "late.txt.results" / "IMG_BASIC.json").exists():
+            assert time.monotonic() < ends and process.poll() is None
+            time.sleep(0.05)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == 0
