@@ -69,6 +69,7 @@ def demo(rest: list[str]) -> int:
 
 def test(rest: list[str]) -> int:
     """The linters speak first, so that the last line is pytest's own verdict."""
+    run("python", str(ROOT / "hatch_build.py"))
     linted = 0 if rest else lint([])
     workers = str(min((os.cpu_count() or 1) + 1, 6))  # one more than cores: some tests wait for what they have started
     tested = run("pytest", "-n", workers, "--dist", "loadgroup", *rest)

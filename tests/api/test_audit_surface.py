@@ -26,7 +26,7 @@ GET /connections | GET /connections/{} | PUT /connections/{} | DELETE /connectio
 GET /calendars | GET /calendars/{} | PUT /calendars/{} | DELETE /calendars/{}
 GET /secrets | PUT /secrets/{} | DELETE /secrets/{}
 GET /circuit-breakers | POST /circuit-breakers/{}/{}/reset
-GET /metrics | GET /alarms | GET /dashboard | GET /health
+GET /metrics | GET /alarms | GET /dashboard | GET /health | GET /lab/results/{} | POST /inventory/release
 """
 D_X_29 = """
 POST /diagrams | POST /diagrams:validate | POST /diagrams/{}/runs | GET /diagram-runs/{} | GET /diagram-runs/{}/trace

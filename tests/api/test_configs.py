@@ -25,6 +25,12 @@ def test_a_config_is_proposed_by_one_and_approved_by_another(either: Server) -> 
     assert made.status_code == 202 and made.json()["status"] == "pending_approval" and made.json()["by"] == ADMIN
     assert _in_force(admin) == before.json()["body"]
     assert [one["id"] for one in admin.get("/config-proposals").json()["items"]] == ["tenant"]
+    (listed,) = it.get("/proposals").json()["items"]
+    assert (listed["type"], listed["id"], listed["by"], listed["path"]) == (
+        "config", "tenant", ADMIN, "/config-proposals/tenant",
+    )  # fmt: skip
+    assert (listed["now"], listed["body"]) == (before.json()["body"], wanted)
+    assert listed["etag"] == it.get("/config-proposals/tenant").headers["etag"]
     mine = admin.post("/config-proposals/tenant/approve")
     assert mine.status_code == 403 and _in_force(admin) == before.json()["body"], mine.text
     seen = it.get("/config-proposals/tenant")

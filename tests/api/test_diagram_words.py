@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,26 @@ def test_the_loop_is_told_step_by_step(dev: Server) -> None:
     some = operator.get(f"/diagram-runs/{run}/tokens", params={"edge": edge, "epoch": 0}).json()["items"]
     assert some and {one["edge"] for one in some} == {edge}
     assert operator.get(f"/diagram-runs/{run}/tokens?epoch=7").json()["items"] == []
+
+
+def test_d_x_29_as_many_nodes_at_once_as_the_caller_says(dev: Server, tmp_path: Path) -> None:
+    """D-X.29: `max_concurrent` of a run holds; counted by what has begun and not ended in its trace."""
+    labels = [f"N{n}" for n in range(4)]
+    nodes = [{"label": label, "type": "person_job", "person": "W", "default_prompt": "x"} for label in labels]
+    ways = [{"from": "Start", "to": label} for label in labels]
+    document = {
+        "version": "light", "name": "wide", "persons": {"W": {"service": "echo"}},
+        "nodes": [{"label": "Start", "type": "start"}, *nodes], "connections": ways,
+    }  # fmt: skip
+    (tmp_path / "wide.json").write_text(json.dumps(document))
+    id = _kept(dev, tmp_path / "wide.json")
+    for limit in (1, 4):
+        run = _run(dev, id, max_concurrent=limit)
+        _stands(dev, run, "COMPLETED")
+        steps = dev.client(OPERATOR).get(f"/diagram-runs/{run}/trace").json()["steps"]
+        changes = [{"node.started": 1, "node.completed": -1}.get(step["name"], 0)
+                   for step in steps if step["node"] in labels]  # fmt: skip
+        assert max(itertools.accumulate(changes)) == limit and sum(changes) == 0
 
 
 def test_events_come_as_they_happen_and_go_on_where_a_reader_stopped(dev: Server) -> None:

@@ -15,6 +15,7 @@ import pytest
 from penstock.api import strict_routes
 from penstock.api.forwarding import LOOP_BYTES
 from penstock.api.route_table import ROUTES
+from penstock.executors import handler
 from penstock.lang import compile as compiling
 from penstock.net.compiled import CNode
 from tests.api.in_process import Site, on_site
@@ -22,6 +23,12 @@ from tests.net.tangled import tangled
 
 NODES = 150
 explore = importlib.import_module("penstock.net.soundness.explore")  # the function has its name
+
+
+@pytest.fixture(autouse=True)
+def _no_types_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other tests have registered would keep documents here."""
+    monkeypatch.setattr(handler, "HANDLERS", {})
 
 
 def workflow(id: str = "wf_large", nodes: int = NODES, **more: Any) -> dict[str, Any]:

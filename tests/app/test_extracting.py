@@ -12,6 +12,7 @@ import pytest
 
 from penstock import Penstock
 from penstock.app.process.extraction import Proposal, propose
+from penstock.errors import Finding
 from tests.conformance.process.test_plain_words import MANUAL
 from tests.executors.bench import Server, as_json
 
@@ -70,6 +71,15 @@ def test_what_the_rules_did_not_understand_is_told(tmp_path: Path) -> None:
         ("condition_not_read", "warning", 3)
     ]
     assert (found.confidence, found.certain) == (0.75, False)
+
+
+@pytest.mark.parametrize(("confidence", "certain"), [(1.0, True), (0.8, True), (0.7999, False), (0.0, False)])
+def test_p_6_1_6_four_fifths_are_enough_and_less_is_not(confidence: float, certain: bool) -> None:
+    """P-6.1.6, P-X.22: 0.80 itself passes; what cannot be used waits for a person, however sure it is."""
+    made: dict[str, Any] = {"definition": {}, "confidence": confidence, "parts": {}, "evidence": {}}
+    wrong = Finding("rule", "error", "It cannot be used.")
+    assert Proposal(**made, source="rules", findings=[]).certain is certain
+    assert Proposal(**made, source="rules", findings=[wrong]).certain is False
 
 
 def test_a_model_reads_it(tmp_path: Path, models: Models) -> None:

@@ -110,6 +110,8 @@ def window(request: pytest.FixtureRequest, chromium: Any, watch: Watch, tmp_path
     yield open_
     for context in made:
         _keep_pictures(request, context, tmp_path)
+        for page in context.pages:  # what a story has held up and let go would break the next one
+            page.unroute_all(behavior="ignoreErrors")
         context.close()
     assert watch.left() == []
 

@@ -32,7 +32,7 @@ def routes(server: Server) -> list[str]:
         "/runs", "/runs?letter=true&node_failed=2026-01-01T00:00:00Z&failed_node=a",
         "/runs?state=FAILED&code=FILE_NOT_FOUND", "/runs?q=there-is-no-such-run", f"/runs/{held}",
         f"/runs/{held}?view=list&tab=facts", f"/runs/{event}", f"/runs/{bad}", f"/runs/{done}?at=9&tab=data",
-        f"/runs/{done}?mode=time&node=", f"/runs/{done}?mode=counts&tab=facts&scale=true", "/nowhere",
+        f"/runs/{done}?mode=time&node=", f"/runs/{done}?mode=counts&tab=facts&scale=true", "/nowhere", "/proposals",
         "/runs?last=h24&sort=-priority&var=judgment_result.decision%3Dcritical", "/runs/%E0%A4%A", "/inbox/%/x",
         "/definitions", "/definitions?q=there-is-no-such-one", "/definitions?new=", "/definitions?new=&tab=plain",
         f"/definitions?new={STORY}&tab=diff", f"/definitions/{STORY}", f"/definitions/{STORY}/versions/1?tab=history",

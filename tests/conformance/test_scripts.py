@@ -52,6 +52,46 @@ def test_d_x_15_names_that_nothing_gives(code: str, place: str, hint: str) -> No
     assert hint in finding.hint
 
 
+GONE = [
+    ("try:\n    1\nexcept ValueError as e:\n    pass\nresult = str(e)", "line 5, column 14"),
+    ("try:\n    1\nexcept ValueError as e:\n    x = e\nelse:\n    x = e\nresult = x", "line 6, column 9"),
+    ("def f():\n    try:\n        1\n    except ValueError as e:\n        pass\n    return e\nresult = f()",
+     "line 6, column 12"),
+    ("for row in rows:\n    try:\n        int(row)\n    except ValueError as e:\n        pass\n    print(e)",
+     "line 6, column 11"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "place"), GONE)
+def test_d_x_15_an_exception_has_its_name_only_in_its_handler(code: str, place: str) -> None:
+    """D-X.15: Python deletes the name at the end of the `except`, and whoever reads it then ends the run."""
+    (finding,) = diagram(code)
+    assert (finding.rule, finding.severity) == ("script_name", "error")
+    assert "«e»" in finding.message and place in finding.message and "another name" in finding.hint
+
+
+def test_p_x_17_an_exception_has_its_name_only_in_its_handler() -> None:
+    """P-X.17: a variable of the instance may have the same name, so it is only a warning; in a function it is not."""
+    assert [row[:2] for row in script(GONE[0][0])] == [("warning", "script_name")]
+    assert [row[:2] for row in script(GONE[2][0])] == [("error", "script_name")]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try:\n    1\nexcept ValueError as e:\n    x = [e for _ in rows]\n    if x:\n        result = str(e)",
+        "e = None\ntry:\n    1\nexcept ValueError as e:\n    pass\nresult = e",
+        "try:\n    1\nexcept ValueError as rows:\n    pass\nresult = rows",
+        "def f():\n    global e\n    e = 1\ntry:\n    1\nexcept ValueError as e:\n    f()\nresult = e",
+        "try:\n    1\nexcept ValueError as e:\n    pass\nresult = [e for e in rows]",
+        "try:\n    1\nexcept ValueError as e:\n    pass\ndef f(e):\n    return e\nresult = (lambda e: e)(f(1))",
+        "try:\n    1\nexcept ValueError as e:\n    def f():\n        return e\n    result = f()",
+    ],
+)
+def test_d_x_15_an_exception_that_is_there_is_no_alarm(code: str) -> None:
+    assert told(code) == []
+
+
 @pytest.mark.parametrize(
     "code",
     [

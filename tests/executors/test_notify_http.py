@@ -115,11 +115,12 @@ def test_what_a_webhook_sends(desk, server, config, message, body, media):
     assert server.seen[0].headers.get("content-type") == media
 
 
-@pytest.mark.parametrize("method", ["GET", "put", "PATCH", "DELETE"])
+@pytest.mark.parametrize("method", [None, "GET", "put", "PATCH", "DELETE"])
 def test_the_method_of_a_webhook(desk, server, method):
-    """C-27: method is a setting with a default."""
-    desk.sent({"channel": "webhook", "config": {"url": server.url, "method": method, "body": {"a": 1}}})
-    assert server.seen[0].method == method.upper()
+    """C-27: method is a setting, and POST where nobody has set it."""
+    named = {} if method is None else {"method": method}
+    desk.sent({"channel": "webhook", "config": {"url": server.url, "body": {"a": 1}, **named}})
+    assert server.seen[0].method == (method or "POST").upper()
     assert server.seen[0].body == (b"" if method == "GET" else b'{"a":1}')
 
 

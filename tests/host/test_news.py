@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from penstock.executors.contract import Done, News, Request
+from penstock.host import intake
 from penstock.host.intake import SHORT_AT_ONCE
 from penstock.store.events import EventRow
 from penstock.store.sqlite import Sqlite
@@ -101,8 +103,11 @@ def test_the_answer_comes_after_its_news_also_when_the_engine_closes(rig: Rig) -
         assert told(store) == ["a"]
 
 
-def test_m3_while_somebody_waits_for_an_answer_fewer_events_are_taken_up(rig: Rig) -> None:
+def test_m3_while_somebody_waits_for_an_answer_fewer_events_are_taken_up(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Requests come between shorter slices; without them events are taken up two hundred at a time."""
+    monkeypatch.setattr(intake, "SHORT_NS", 1 << 62)  # however slow the machine is
     for busy, most in ((False, 200), (True, SHORT_AT_ONCE)):
         host = rig.open(store=Sqlite(rig.path.with_name(f"{busy}.db")))
         host.others_work = lambda busy=busy: busy
@@ -112,3 +117,14 @@ def test_m3_while_somebody_waits_for_an_answer_fewer_events_are_taken_up(rig: Ri
         host.iterate()
         assert host.turns.short_slices == busy
         assert host.intake.taken_to["loud"] == most
+
+
+def test_m3_a_store_that_is_slower_than_a_slice_is_read_on(rig: Rig) -> None:
+    """One event at least is taken up each time, however long it took to read them."""
+    host = rig.open(store=Sqlite(rig.path))
+    host.intake.holds_ns = 0
+    for i in range(5):
+        host.store.put_event(EventRow("loud", f"e{i}", "noise", msgspec.msgpack.encode({}), 1))
+    for taken in range(1, 6):
+        host.intake.poll()
+        assert host.intake.taken_to["loud"] == taken and host.intake.told == (taken < 5)

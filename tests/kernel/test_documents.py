@@ -707,6 +707,17 @@ def test_a_plan_runs_what_is_resolved(golden: Golden) -> None:
     m.ended(golden, "plan")
 
 
+def test_t_7_2_1_three_of_five_ready_tasks_run_and_the_next_one_when_one_of_them_ends() -> None:
+    """T-7.2.1: `maxConcurrent` is 3 in the seed; who runs is known, and nobody is started beyond it."""
+    m = Told(D.plan({task: [] for task in "abcde"}, most=3))
+    running = [m.running()]
+    for task in "bdcae":
+        m.ok(task)
+        running.append(m.running())
+    assert [set(tasks) for tasks in running] == [set(tasks) for tasks in ("abc", "acd", "ace", "ae", "e", "")]
+    assert m.status == "COMPLETED"
+
+
 def test_a_plan_goes_on_over_an_optional_dependency_and_then_is_blocked(golden: Golden) -> None:
     """T-X.29, T-X.27: docs only likes build, ship needs it; when nothing else can run the plan pauses and says why."""
     m = Told(D.plan(TASKS))

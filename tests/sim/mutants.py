@@ -262,9 +262,10 @@ def _(p: Patches) -> None:
     right = Gate.admit
 
     def admit(self: Gate, *args: Any, concurrency: Any = None, **more: Any) -> Any:
+        held = dict(self.running)
         verdict = right(self, *args, concurrency=concurrency, **more)
         if verdict == "go" and concurrency is not None:
-            self.running[concurrency.name] = 0
+            self.running.update({at: 0 for at in self.running if self.running[at] != held.get(at)})
         return verdict
 
     p.attribute(Gate, "admit", admit)

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 6e7aa40ad7dfa4b99cf7b4d6c029c19676a02c287d9082148cf7ca944c0a6c89.
+ * Made from 1e0c6d34267ed72c5c4db19c362a1e64f4bb3d04dc42625696222916a6b8997a.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1361,6 +1361,25 @@ export interface components {
         };
         ProposalPage: {
             items: components["schemas"]["ProposalOut"][];
+            next: string | null;
+        };
+        ProposalSeen: {
+            /** Format: date-time */
+            at: string;
+            body: {
+                [key: string]: unknown;
+            } | null;
+            by: string;
+            etag: string;
+            id: string;
+            now: {
+                [key: string]: unknown;
+            } | null;
+            path: string;
+            type: string;
+        };
+        ProposalSeenPage: {
+            items: components["schemas"]["ProposalSeen"][];
             next: string | null;
         };
         ReevaluationOut: {

@@ -54,6 +54,7 @@ export type BatchAsked = Schemas["BatchAsked"];
 export type BatchFilter = Schemas["BatchFilter"];
 export type Batch = Schemas["BatchOut"];
 export type BatchProgress = Schemas["BatchState"];
+export type Proposal = Schemas["ProposalSeen"];
 
 // -- the graph
 export type GraphNode = Narrow<Schemas["GraphNode"], { shape: Shape }>;

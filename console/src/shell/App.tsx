@@ -19,6 +19,7 @@ import { Topbar } from "./Topbar";
 
 const RunPage = lazy(() => import("../run/RunPage"));
 const OpsPage = lazy(() => import("../ops/OpsPage"));
+const ProposalsPage = lazy(() => import("../proposals/ProposalsPage"));
 const DefinitionsPage = lazy(() => import("../definitions/DefinitionsPage"));
 const DefinitionPage = lazy(() => import("../definitions/DefinitionPage"));
 
@@ -72,6 +73,7 @@ function screenOf(parts: string[] | null): ReactNode {
   if (room === "runs" && id === undefined) return <RunsPage />;
   if (room === "runs" && id !== undefined) return <RunPage key={id} id={id} />;
   if (room === "ops" && id === undefined) return <OpsPage />;
+  if (room === "proposals" && id === undefined) return <ProposalsPage />;
   if (room === "definitions" && id === undefined) return <DefinitionsPage />;
   if (room === "definitions" && id !== undefined && (node === undefined || (node === "versions" && /^\d+$/.test(number ?? "")))) return <DefinitionPage key={id} name={id} version={number ? Number(number) : null} />;
   return <Nowhere />;

@@ -1,5 +1,5 @@
 /** The user menu: theme, locale, keys, signing out, and in development switching to another user. */
-import { Check, FileBraces, Gauge, Keyboard, Languages, LogOut, SunMoon } from "lucide-react";
+import { Check, FileBraces, Gauge, GitPullRequestArrow, Keyboard, Languages, LogOut, SunMoon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { Face } from "../components";
 import { anchorOf, Dialog } from "../components/Dialog";
@@ -28,6 +28,7 @@ export function UserMenu({ at, onClose }: { at: Element; onClose: () => void }):
       </div>
       <ul className="menu">
         {phone && <li><button type="button" onClick={() => { onClose(); go("/definitions"); }}><FileBraces size={16} aria-hidden />{t.nav.definitions}</button></li>}
+        {may(me, "registry.read") && <li><button type="button" onClick={() => { onClose(); go("/proposals"); }}><GitPullRequestArrow size={16} aria-hidden />{t.nav.proposals}</button></li>}
         {may(me, "ops.read") && <li><button type="button" onClick={() => { onClose(); go("/ops"); }}><Gauge size={16} aria-hidden />{t.nav.ops}</button></li>}
         <li><button type="button" onClick={() => setTheme(theme === "dark" ? "light" : "dark")}><SunMoon size={16} aria-hidden />{theme === "dark" ? t.nav.light : t.nav.dark}</button></li>
         <li><button type="button" onClick={() => setLocale(locale === "ko" ? "en" : "ko")} lang={locale === "ko" ? "en" : "ko"}><Languages size={16} aria-hidden />{t.nav.locale}</button></li>

@@ -13,7 +13,7 @@ export const en: Dictionary = {
     find: "Find anything", live: "Live", stale: "Checking connection", offline: "Offline", past: "Past",
     locale: "한국어로 보기", dark: "Dark theme", light: "Light theme", user: "User", switchUser: "See it as another user (dev)",
     signOut: "Sign out", keys: "Keyboard", keysOff: "Switch off single-letter keys", keysOn: "Switch on single-letter keys", close: "Close", back: "Back",
-    breadcrumb: "You are here", ops: "Limits and breakers", stuckN: (n) => `${many(n, "run")} stuck`,
+    breadcrumb: "You are here", ops: "Limits and breakers", proposals: "Proposed changes", stuckN: (n) => `${many(n, "run")} stuck`,
   },
   common: {
     retry: "Try again", cancel: "Never mind", copy: "Copy", copied: "Copied", all: "All", open: "Open", save: "Save", send: "Send",
@@ -234,6 +234,10 @@ export const en: Dictionary = {
     kinds: { string: "text", number: "number", integer: "whole number", boolean: "yes or no", array: "several", object: "group", date: "date", "date-time": "date and time", time: "time", email: "e-mail", uri: "address", any: "anything" },
     into: "Ways in", intoNone: "No way leads here. It begins here.", out: "Ways out", outNone: "No way leads on. It ends here.", otherwise: "otherwise", hanging: "Events at it", hangsAt: "Hangs at", then: "When it comes", stops: "the work stops", goesOn: "the work goes on", trigger: "Waits for", named: "Name", time: "When",
     triggers: { timer: "a time", message: "a message", signal: "a signal", error: "an error", escalation: "an escalation", compensation: "an undo", terminate: "the end of everything" },
+  },
+  proposals: {
+    about: "What one has proposed comes in force when another has approved it.", none: "Nothing waits for a second pair of eyes.", by: (who, when) => `by ${who}, ${when}`, mine: "You have proposed it: somebody else decides.", isNew: "New", away: "To be taken away", approve: "Put in force", reject: "Refuse", approved: (what) => `${what} is in force`, rejected: (what) => `${what} is refused`, mayNot: "Deciding needs the right definition.approve.",
+    types: { config: "Settings", rule_pack: "Rule pack", prompt: "Prompt", model: "Model", template: "Template" },
   },
   ops: {
     limits: "Limits of the tenant", limit: "What", most: "Most", used: "Used", beyond: "Beyond it", perRun: "for each run", ofHouse: "for everybody",

@@ -9,7 +9,7 @@ export const ko = {
     find: "실행, 정의, 명령 찾기", live: "실시간", stale: "연결 확인 중", offline: "오프라인", past: "과거",
     locale: "English로 보기", dark: "어둡게 보기", light: "밝게 보기", user: "사용자", switchUser: "다른 사용자로 보기 (개발)",
     signOut: "로그아웃", keys: "단축키", keysOff: "한 글자 단축키 끄기", keysOn: "한 글자 단축키 켜기", close: "닫기", back: "뒤로",
-    breadcrumb: "위치", ops: "한도와 차단기", stuckN: (n: string) => `막힌 실행 ${n}건`,
+    breadcrumb: "위치", ops: "한도와 차단기", proposals: "제안된 변경", stuckN: (n: string) => `막힌 실행 ${n}건`,
   },
   common: {
     retry: "다시 시도", cancel: "그만두기", copy: "복사", copied: "복사했어요", all: "모두", open: "열기", save: "저장", send: "보내기",
@@ -235,6 +235,10 @@ export const ko = {
     kinds: { string: "글", number: "수", integer: "정수", boolean: "예/아니요", array: "여러 개", object: "묶음", date: "날짜", "date-time": "날짜와 시각", time: "시각", email: "메일", uri: "주소", any: "무엇이든" } as Record<string, string>,
     into: "들어오는 길", intoNone: "들어오는 길이 없어요. 여기서 시작해요.", out: "나가는 길", outNone: "나가는 길이 없어요. 여기서 끝나요.", otherwise: "그 밖에는", hanging: "붙어 있는 이벤트", hangsAt: "붙어 있는 곳", then: "일어나면", stops: "하던 일을 멈춰요", goesOn: "하던 일은 그대로 해요", trigger: "무엇을 기다리나요", named: "이름", time: "언제",
     triggers: { timer: "시간", message: "메시지", signal: "신호", error: "오류", escalation: "상위 보고", compensation: "되돌리기", terminate: "모두 끝내기" } as Record<string, string>,
+  },
+  proposals: {
+    about: "한 사람이 제안한 변경은 다른 사람이 승인해야 쓰여요.", none: "다른 사람의 확인을 기다리는 변경이 없어요.", by: (who: string, when: string) => `${who}, ${when}`, mine: "내가 제안했어요. 다른 사람이 정해요.", isNew: "새로 만듦", away: "없애기", approve: "승인하고 쓰기", reject: "돌려보내기", approved: (what: string) => `${josa(what, "이/가")} 이제 쓰여요`, rejected: (what: string) => `${josa(what, "을/를")} 돌려보냈어요`, mayNot: "정하려면 definition.approve 권한이 있어야 해요.",
+    types: { config: "설정", rule_pack: "규칙 묶음", prompt: "프롬프트", model: "모델", template: "서식" } as Record<string, string>,
   },
   ops: {
     limits: "테넌트의 한도", limit: "무엇", most: "한도", used: "지금", beyond: "넘으면", perRun: "실행마다", ofHouse: "모두에게",

@@ -95,7 +95,7 @@ class EngineLoop(EngineParts):
             self.outcomes.keep_news()
         intake = self.intake
         if (short := self.others_work()) != turns.short_slices:
-            intake.short_slices = turns.short_slices = short
+            intake.short_slices = turns.short_slices = self.dispatch.slice.short = short
             self.limits.shorten(short)
         self.dispatch.slice.begin()
         if intake.told:

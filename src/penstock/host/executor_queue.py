@@ -31,8 +31,9 @@ ONCE = "at_most_once"
 DROPPED = failed("DROPPED", "system", "nobody waits for it")
 #: effects after which a task lets others have the loop
 IN_A_ROW = 128
-#: nanoseconds that all of them may have between two turns, and seconds after which they go on without one
-SLICE_NS = 3_000_000
+#: nanoseconds that all of them may have between two turns, the same while somebody waits for an answer on the loop, and
+#: seconds after which they go on without a turn
+SLICE_NS, SHORT_SLICE_NS = 3_000_000, 1_000_000
 SLICE_S = 0.01
 _MUTABLE = (dict, list, tuple)  # what an executor could change
 _pack = msgspec.msgpack.Encoder().encode
@@ -80,6 +81,7 @@ class Slice:
 
     def __init__(self) -> None:
         self.until = 0  # 0: nothing was done in it yet
+        self.short = False
         self.waits: asyncio.Future[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
 
@@ -95,7 +97,7 @@ class Slice:
     def is_over(self) -> bool:
         now = time.perf_counter_ns()
         if not self.until:
-            self.until = now + SLICE_NS
+            self.until = now + (SHORT_SLICE_NS if self.short else SLICE_NS)
         return now >= self.until
 
     async def next(self) -> None:

@@ -97,12 +97,13 @@ class Intake:
         # of a tenant that has much to do it is done first
         busy = {tenant: _LATER for tenant, queue in self.todo.queues.items() if len(queue) > AT_ONCE}
         after = {**self.taken_to, **busy} if busy else self.taken_to
-        most, until = (SHORT_AT_ONCE if self.short_slices else AT_ONCE), self._until()
+        most = SHORT_AT_ONCE if self.short_slices else AT_ONCE
         rows = [row for row in self.store.open_events(after, most) if row.no not in self.going]
         self.came = self.came or bool(rows)
-        for row in rows:
-            if time.perf_counter_ns() >= until:
-                self.told = True  # the others are taken up before the next turn
+        until = self._until()
+        for i, row in enumerate(rows):
+            if i and time.perf_counter_ns() >= until:  # however slow the store is, one of them is taken up
+                self.told = True  # and the others before the next turn
                 break
             delivery = self.going[row.no] = Delivery(row, self._waiting(row))
             delivery.told += self.asked.pop(row.no, ())

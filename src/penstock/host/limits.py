@@ -17,7 +17,7 @@ from penstock.kernel.run import Caps
 #: facts that one run may make in a turn before others have theirs
 SLICE = 500
 #: the same while somebody waits for an answer on the loop
-SHORT_SLICE = 100
+SHORT_SLICE = 40
 #: so many are counted whenever it matters
 CHEAP = 1000
 

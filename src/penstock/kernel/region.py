@@ -19,7 +19,7 @@ from penstock.net.model import Body
 #: more children than these are a fan,
 AT_ONCE = 100
 #: which opens so many before what they do is looked at
-OPENED_AT_ONCE = 25
+OPENED_AT_ONCE = 10
 #: C-23: how a branch ended; one that was cut off, because the others were enough, was skipped.
 _WORD = {"done": "succeeded", "open": "skipped", "cancelled": "skipped"}
 

@@ -9,7 +9,7 @@ import ast
 import builtins
 import symtable
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 
 from penstock.lang.report import PlaceReport, did_you_mean
@@ -124,9 +124,10 @@ def _check_names(
 ) -> None:
     if _expects_name_errors(tree):
         return
+    _check_handler_names(tree, known, all_known, report)
     free = (_free_names(table) | _only_changed(tree)) - BUILTINS - set(known)
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    for node in _first_reads(tree, free):
+    for node in _first_reads(ast.walk(tree), free):
         name, place = node.id, _place(node.lineno, node.col_offset)
         near = _nearest(name, {*known, *(BUILTINS if name in called else ())})
         if hasattr(builtins, name):
@@ -185,8 +186,47 @@ def _only_changed(tree: ast.Module) -> set[str]:
     return {name.id for name in changed} - {part for name in given for part in (name, name.partition(".")[0])}
 
 
-def _first_reads(tree: ast.Module, names: Collection[str]) -> list[ast.Name]:
+def _check_handler_names(tree: ast.Module, known: Collection[str], all_known: bool, report: PlaceReport) -> None:
+    """The name of `except … as e` is deleted at the end of its handler: whoever reads it elsewhere finds none."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for scope in (tree, *functions):
+        nodes = list(_of_scope(scope.body))
+        handlers = [node for node in nodes if isinstance(node, ast.ExceptHandler) and node.name]
+        names = {str(handler.name) for handler in handlers} - _given_in(scope)
+        if scope is tree:
+            names -= set(known) | BUILTINS
+        inside = {id(node) for handler in handlers for node in ast.walk(handler)}
+        outside = [node for node in nodes if id(node) not in inside]
+        for node in _first_reads(outside, names):
+            place, certain = _place(node.lineno, node.col_offset), all_known or scope is not tree
+            message = f"The script reads «{node.id}» ({place}) outside of the `except … as {node.id}` that names it."
+            hint = f"Keep it under another name there: `error = {node.id}`."
+            (report.error if certain else report.warning)("script_name", message, hint=hint)
+
+
+def _of_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of a module or function without those of functions and classes in it."""
+    for node in body:
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from _of_scope(ast.iter_child_nodes(node))
+
+
+def _given_in(scope: ast.AST) -> set[str]:
+    """The names that anything but a handler gives, in a scope or anywhere inside it."""
+    given: set[str] = set()
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            given.add(node.id)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            given |= set(node.names)
+        elif not isinstance(node, ast.ExceptHandler):  # imports, functions, classes, arguments, patterns
+            given |= {str(getattr(node, word, None) or "") for word in ("name", "asname", "arg", "rest")}
+    return given
+
+
+def _first_reads(nodes: Iterable[ast.AST], names: Collection[str]) -> list[ast.Name]:
     """The first place of each name, in the order of the text."""
-    reads = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in names]
+    reads = [node for node in nodes if isinstance(node, ast.Name) and node.id in names]
     reads.sort(key=lambda node: (node.lineno, node.col_offset))
     return list({node.id: node for node in reversed(reads)}.values())[::-1]

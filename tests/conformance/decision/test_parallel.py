@@ -91,6 +91,26 @@ def test_a_branch_begins_at_its_first_member_even_where_context_is_fetched() -> 
     assert m.asks() == ["a.context"] and node(m.net.net, "a.context").scope == "p"
 
 
+def test_w_4_9_4_members_are_no_start_nodes_where_assets_are_fetched_first() -> None:
+    """W-4.9.4, C-21: though no edge leads to them, what comes before every start comes before the PARALLEL alone."""
+    context = {"aas_context": ["line.L01"]}
+    nodes = [*ABC, act("other"), act("last"), parallel("p", {"x": ["a", "b"], "y": ["c"]})]
+    m = Play(nodes, "other>last p>last", context=context)
+    assert [edge.dst for edge in m.net.net.edges if edge.src == "context.prefetch"] == ["other", "p"]
+    m.ok("context.prefetch", {"aas": {"line": {"L01": {}}}})
+    assert sorted(m.asks()) == ["a", "c", "other"]
+
+
+def test_w_4_9_4_nothing_but_its_parallel_leads_to_a_member() -> None:
+    """W-4.9.4, C-20: an edge from outside is refused; before the PARALLEL has begun no member runs."""
+    nodes = [*ABC, act("before"), parallel("p", {"x": ["a", "b"], "y": ["c"]})]
+    assert [one[0] for one in rules(nodes, "before>p before>b")] == ["error"]
+    m = Play(nodes, "before>p")
+    assert m.asks() == ["before"]
+    m.ok("before")
+    assert m.asks() == ["a", "c"]
+
+
 def test_all_waits_for_every_branch_also_after_a_failure() -> None:
     """W-4.9.5, C-22: no fail-fast; the failure of a required branch fails the node in the end."""
     m = played()
@@ -262,6 +282,15 @@ def test_a_switch_in_a_branch_jumps_among_members() -> None:
     m = Play(nodes, "p>after", input={"v": 2})
     assert m.asks() == ["c"]
     m.ok("c")
+    assert m.asks() == ["after"]
+
+
+def test_c_12_a_member_may_be_called_end() -> None:
+    """C-12: then `end` is that member, and does not end the branch."""
+    nodes = [parallel("p", {"x": ["s", "a", "end"]}), switch("s", "input.v", [(1, "end")]), act("a"), act("end")]
+    m = Play([*nodes, act("after")], "p>after", input={"v": 1})
+    assert m.asks() == ["end"]
+    m.ok("end")
     assert m.asks() == ["after"]
 
 

@@ -124,7 +124,13 @@ def test_a_wait_for_a_moment_has_no_limit_of_its_own() -> None:
     assert m.vars()["x_result"]["waited_ms"] == 3 * DAY
 
 
-@pytest.mark.parametrize("answer", [["failed"], "failed", None, 5, {"status": "FAILED?"}, {"state": "failed"}])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ["failed"], "failed", None, 5, {"status": "FAILED?"}, {"state": "failed"}, {"status": ["failed"]},
+        *({"status": word} for word in ("unknown", "pending", "running", "rejected", "aborted", "timeout", "", None)),
+    ],
+)  # fmt: skip
 def test_w_4_7_6_what_is_no_status_is_not_yet(answer: Any) -> None:
     """W-4.7.6, C-38: only `response.status`, and only one of the four words; the first poll is at once."""
     m = played(

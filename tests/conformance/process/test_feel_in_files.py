@@ -13,9 +13,14 @@ from penstock import Penstock
 from penstock.app.process.definitions import Processes
 from penstock.app.process.work_items import WorkItems
 from penstock.errors import ProcessInvalid
+from penstock.expr import compile_expression
+from penstock.lang.process.bpmn.vendors import expression
 
 BPMN = "http://www.omg.org/spec/BPMN/20100524/MODEL"
-DATA = {"list": [10, 20], "grid": [[1, 2], [3, 4]], "i": 1}
+DATA = {
+    "list": [10, 20], "grid": [[1, 2], [3, 4]], "i": 1, "a": 0.1, "b": 0.2, "good": True, "bad": False, "word": "KR",
+    "order": {"total": 7, "1": "one"}, "input": {"total": 1}, "nothing": None,
+}  # fmt: skip
 
 
 def asked(condition: str) -> bytes:
@@ -60,3 +65,96 @@ def test_a_filter_and_a_computed_index_are_refused(tmp_path: Path, condition: st
         way(tmp_path, condition)
     (finding,) = refused.value.findings
     assert finding.rule == "expression_syntax" and "FEEL" in finding.message and finding.where.line
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["=a + b = 0.3", "=a * 3 <= 0.3", "=0.3 = b + a", "=a + b - 0.3 > 0", "=i / 3 = a",
+     '="K" + word = "KKR"', "=-i = a", "=0.1234567890123456 = a"],
+)  # fmt: skip
+def test_arithmetic_whose_result_may_differ_is_refused(tmp_path: Path, condition: str) -> None:
+    """FEEL's numbers are decimal: 0.1 + 0.2 = 0.3 holds there. A text and a null are null there, and a text here."""
+    with pytest.raises(ProcessInvalid) as refused:
+        way(tmp_path, condition)
+    (finding,) = refused.value.findings
+    assert finding.rule == "expression_syntax" and "FEEL" in finding.message and finding.where.line and finding.hint
+
+
+@pytest.mark.parametrize(
+    ("condition", "name"),
+    [
+        ("=i in [1..5]", "membership (in)"), ("=i between 1 and 5", "between"), ('=@"2024-01-01" < word', "@"),
+        ('=contains(word, "K")', "contains"), ("=some x in list satisfies x > 1", "some"),
+        ('=word = "a\\nb"', "escape"),
+        ('=string join(list, ",") = "x"', "string join"), ("=x instance of number", "instance"),
+        ("=i = 1 = true", "comparison"), ("=count(list) > 1", "count"), ("={x: 1, y: x} = order", "context"),
+    ],
+)  # fmt: skip
+def test_what_has_no_translation_is_refused_by_its_name(tmp_path: Path, condition: str, name: str) -> None:
+    with pytest.raises(ProcessInvalid) as refused:
+        way(tmp_path, condition)
+    (finding,) = refused.value.findings
+    assert finding.rule == "expression_syntax" and name in finding.message.partition(", at character")[0]
+    assert finding.where.line and finding.hint
+
+
+@pytest.mark.parametrize(
+    ("condition", "taken"),
+    [
+        ("=not(nothing)", "other"), ("=not(bad)", "yes"), ("=not(good)", "other"), ("=not(not(nothing))", "other"),
+        ("=not(nothing and good)", "other"), ("=not(nothing and bad)", "yes"), ("=not(nothing or good)", "other"),
+        ("=not(nothing > 5)", "other"), ("=not(i > 5)", "yes"), ("=not(nothing = null)", "other"),
+        ("=not(i = null)", "yes"), ("=nothing = null", "yes"), ("=i != null", "yes"), ("=nothing or good", "yes"),
+        ("=nothing and good", "other"), ("=(nothing > 5) = null", "yes"), ("=(i > 5) = false", "yes"),
+        ('=word != "US"', "yes"), ("=word != 5", "other"), ("=not(word = 5)", "other"), ("=i != 5", "yes"),
+        ("=nothing != 5", "yes"), ("=not(i = 5)", "yes"), ("=i != a", "yes"), ("=i != word", "other"),
+        ("=i != nothing", "yes"), ("=good != true", "other"), ("=bad != true", "yes"), ("=nothing != true", "yes"),
+        ("=true != word", "other"), ("=word != word", "other"),
+        ("=(good or bad) and bad", "other"), ("=good or bad and bad", "yes"),
+    ],
+)  # fmt: skip
+def test_feel_has_three_truths(tmp_path: Path, condition: str, taken: str) -> None:
+    """DMN 1.4, table 50 (and, or), `not` of what is no boolean is null, and so is a comparison of two kinds and an
+    order with null; a condition that is null is not met."""
+    assert way(tmp_path, condition) == taken
+
+
+@pytest.mark.parametrize(
+    ("condition", "taken"),
+    [
+        ("=order.total[1] = 7", "yes"), ("=order.total[-1] = 7", "yes"), ("=order.total[2] = null", "yes"),
+        ("=nothing[1] = null", "yes"), ("=order[2] = null", "yes"), ("=list[5] = null", "yes"),
+        ("=order[1].total = 7", "yes"), ("=input.total = 1", "yes"), ("=if nothing then good else bad", "other"),
+        ("=if i = 1 then list[2] = 20 else bad", "yes"), ("=list = [10, 20]", "yes"), ("=a = .1", "yes"),
+        ("=i > -5", "yes"), ('={"total": 7, "1": "one"} = order', "yes"), ("='x' = \"x\"", "yes"),
+    ],
+)  # fmt: skip
+def test_feel_values_are_those_of_the_standard(tmp_path: Path, condition: str, taken: str) -> None:
+    """DMN 1.4, 10.3.2.5: a single value in brackets is a list of one. Names are those of variables, whatever they are
+    here."""
+    assert way(tmp_path, condition) == taken
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("=not(nothing)", None), ("=nothing > 5", None), ("=nothing and good", None), ("=nothing and bad", False),
+        ("=i = 5", False), ("=word = 5", None), ('={"total": order.total, n: [i]}', {"total": 7, "n": [1]}),
+        ("=order.total[1]", 7), ("=nothing = null", True),
+    ],
+)  # fmt: skip
+def test_a_condition_that_is_asked_for_its_value_may_be_null(text: str, value: Any) -> None:
+    assert compile_expression(expression(text), words=True).run(DATA) == value
+
+
+@pytest.mark.parametrize(
+    "condition", ["=numberOfCompletedInstances / numberOfInstances >= 0.6", "=nrOfInstances - loopCounter > 1 + 1"]
+)
+def test_whole_numbers_of_instances_are_counted_with(condition: str) -> None:
+    compile_expression(expression(condition, condition=True), words=True)
+
+
+def test_a_translation_that_would_grow_with_every_level_is_refused() -> None:
+    deep = "=" + "(" * 30 + "i" + " = 1)" * 30
+    assert expression(deep) == deep and expression("=" + "-" * 4_000 + "1").startswith("=-")
+    assert expression("=" + "(" * 4_000).startswith("=(")

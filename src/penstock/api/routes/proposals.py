@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -15,7 +16,7 @@ from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import proposals as shape
 from penstock.app.access.audit import masked
-from penstock.app.registry.proposals import Proposal, Proposals
+from penstock.app.registry.proposals import CONFIG, Proposal, Proposals
 from penstock.errors import ChangedMeanwhile
 
 
@@ -83,3 +84,28 @@ PATHS = {
     "template": "/template-proposals",
 }  # fmt: skip
 routers = [proposal_routes(path, type) for type, path in PATHS.items()]
+router = APIRouter(prefix="/proposals", tags=["registry"], route_class=AuditedRoute)
+
+
+@router.get("", response_model=shape.ProposalSeenPage, summary="Every change that waits for another, the oldest first")
+async def each_of_all(
+    door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("registry.read")
+) -> Response:
+    """With what is in force now, so that both can be compared."""
+    paths = {CONFIG: "/config-proposals", **PATHS}
+    waiting = [proposal for type in paths for proposal in Proposals(door, type).each()]
+    page, after = paging.page_of(sorted(waiting, key=lambda proposal: proposal.at), cursor, limit)
+    items = [
+        {**_body(proposal), "now": _now(door, proposal), "etag": _etag(proposal),
+         "path": f"{paths[proposal.type]}/{quote(proposal.id, safe='')}"}
+        for proposal in page
+    ]  # fmt: skip
+    return reply(shape.ProposalSeenPage, {"items": items, "next": after})
+
+
+def _now(door: Door, proposal: Proposal) -> Any:
+    there = door.registry.get(proposal.type, proposal.id)
+    return None if there is None else masked(msgspec.msgpack.decode(there.body))
+
+
+routers.append(router)

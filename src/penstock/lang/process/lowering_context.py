@@ -9,6 +9,7 @@ from typing import Any
 from penstock.errors import PenstockError
 from penstock.expr import compile_expression, foreign_constant
 from penstock.lang.contract import Setting
+from penstock.lang.process import feel
 from penstock.lang.process.durations import is_rough, milliseconds
 from penstock.lang.process.expression_names import instance_variables
 from penstock.lang.process.flow_conditions import FlowConditions, read_flow_conditions, unwrapped
@@ -132,6 +133,13 @@ class LoweringContext(ElementReport):
 
 
 def check_expression(text: str, shared: SharedContext, at: str, node: str, *known: str) -> str | None:
+    if text.startswith("=") and (refused := feel.refusal(text)) is not None:
+        message = f"This FEEL is not translated: {refused}"
+        hint = (
+            "Work it out in a task before (a script, a decision) and name its result, or write ${…} with our functions."
+        )
+        shared.report.error("expression_syntax", message, at, hint=hint, node=node)
+        return None
     try:
         compiled = compile_expression(text, words=True)
     except PenstockError as error:

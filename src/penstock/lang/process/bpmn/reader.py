@@ -336,7 +336,7 @@ class _Reader:
         if node.get("name"):
             entry["name"] = node.get("name")
         if condition := node.child_text("conditionExpression", BPMN):
-            entry["condition"] = vendors.expression(condition)
+            entry["condition"] = vendors.expression(condition, condition=True)
         self._store("transitions", entry | _described(node, ""), node)
 
     def _lanes(self, container: XmlElement, parent: str) -> None:
@@ -425,14 +425,14 @@ def _multi(node: XmlElement) -> dict[str, Any]:
         if count := multi_instance.child_text("loopCardinality", BPMN):
             multi["count"] = vendors.expression(count)
         if until := multi_instance.child_text("completionCondition", BPMN):
-            multi["until"] = vendors.expression(until)
+            multi["until"] = vendors.expression(until, condition=True)
         return multi | vendors.multi_instance_items(multi_instance)
     loop = node.first("standardLoopCharacteristics", BPMN)
     if loop is None:
         return {}
     multi = {"mode": "loop"}
     if condition := loop.child_text("loopCondition", BPMN):
-        multi["again"] = vendors.expression(condition)
+        multi["again"] = vendors.expression(condition, condition=True)
     if loop.get("testBefore") == "true":
         multi["test_before"] = True
     if most := loop.get("loopMaximum").strip():  # longer numbers are out of range like one of 18 digits

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.errors import ExprSyntaxError
 from penstock.lang.process.bpmn.vocabulary import BPMN, CAMUNDA, ZEEBE
 from penstock.lang.process.bpmn.xml_tree import XmlElement
+from penstock.lang.process.feel import translated
 
 _WRAPPED = re.compile(r"\A[#$]\{(.*)\}\Z", re.S)
-_PARTS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 #: parts of a list, in which an expression may have commas of its own
 _LISTED = re.compile(r"[#$]\{[^{}]*\}|[^,]+")
 _CALLED = re.compile(r"\s*(user|group)\s*\(([^()]*)\)\s*(?:,|\Z)")
@@ -24,38 +25,18 @@ _WHO = ("assignee", "assignees", "candidateusers", "candidategroups", "potential
 #: words for who may start a process
 _STARTERS = ("candidatestarterusers", "candidatestartergroups", "potentialstarter")
 _JBPM = {"ActorId": "user", "SwimlaneActorId": "user", "GroupId": "role"}
-_FEEL = (
-    (re.compile(r"(?<![=!<>])=(?!=)"), "=="),
-    (re.compile(r"\band\b"), "&&"),
-    (re.compile(r"\bor\b"), "||"),
-    (re.compile(r"\bnot\s*\("), "!("),
-)
-_NUMBER = re.compile(r"\s*(-\s*)?[1-9]\d{0,5}\s*\Z", re.ASCII)
-#: what follows a value in brackets: FEEL counts from 1, and anything but a number is a filter or is not known here
-_INDEX = re.compile(r"(?<=[\w\])])\s*\[([^\[\]]*)\]")
 
 
-def expression(text: str) -> str:
-    """An expression without its `${…}` or `#{…}`; of FEEL, which begins with `=`, comparisons and indexes are
-    translated. What would mean something else here keeps its `=` and is refused by that."""
+def expression(text: str, *, condition: bool = False) -> str:
+    """An expression without its `${…}` or `#{…}`; FEEL, which begins with `=`, is translated. What would mean something
+    else here keeps its `=` and is refused by that."""
     text = text.strip()
     if (match := _WRAPPED.match(text)) and "${" not in match[1] and "#{" not in match[1]:
         return match[1].strip()
-    if not text.startswith("="):
+    try:
+        return translated(text, condition=condition) if text.startswith("=") else text
+    except ExprSyntaxError:
         return text
-    parts = _PARTS.split(text[1:].strip())
-    for i in range(0, len(parts), 2):
-        if any(not _NUMBER.match(index) for index in _INDEX.findall(parts[i])):
-            return text
-        parts[i] = _INDEX.sub(_counted_from_0, parts[i])
-        for pattern, instead in _FEEL:
-            parts[i] = pattern.sub(instead, parts[i])
-    return "".join(parts)
-
-
-def _counted_from_0(match: re.Match[str]) -> str:
-    index = int(match[1].replace(" ", ""))
-    return f"[{index - 1 if index > 0 else index}]"
 
 
 def time_text(text: str) -> str:
