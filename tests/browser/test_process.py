@@ -285,6 +285,31 @@ def test_work_is_given_to_somebody_else(world: World, window: Open) -> None:
     assert until(lambda: case.item("count"), lambda one: one["assignee"])["assignee"] == MANAGER
 
 
+def test_what_is_opened_stays_open_when_the_language_is_known(server: Server, window: Open) -> None:
+    """W-9.3.2: nothing is offered before the page knows which language it shows, and then nothing is closed again."""
+    id = f"wf_shelf_{next(_numbers)}"
+    node = {"id": "log", "type": "ACTION", "channel": {"type": "slack"}, "message": "hello"}
+    document = {"id": id, "name": "선반의 문서", "version": 1, "edges": [], "nodes": [node]}
+    client = server.client(ADMIN)
+    assert client.post("/definitions", json={"document": document}).status_code == 201
+    client.close()
+    page, held = window(MANAGER), {}
+    page.route("**/api/v1/definitions/inspect", lambda route: held.update(inspect=route))
+    page.route("**/api/v1/definitions?limit=200", lambda route: held.update(list=route))
+    page.goto(f"/definitions/{id}")
+    approve = page.get_by_role("button", name="승인", exact=True)
+    while len(held) < 2:
+        page.wait_for_timeout(20)
+    expect(page.locator(".skeletons").first).to_be_attached()
+    expect(approve).to_have_count(0)
+    held["list"].continue_()
+    approve.click()
+    held["inspect"].continue_()
+    expect(page.locator(".findings")).to_contain_text("언제나 끝나요")
+    _confirm(page, "승인")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("승인됨")
+
+
 def test_a_version_is_approved_and_put_in_force(server: Server, window: Open) -> None:
     """W-9.3.2: who may approves, who may puts it in force and types its number; nobody else is offered it."""
     id = f"wf_shelf_{next(_numbers)}"

@@ -242,3 +242,18 @@ def test_a_sliced_run_is_not_at_rest_in_the_store() -> None:
     assert encode_state(sim.st) == before
     sim.do(C.go_on())
     assert sim.status == "COMPLETED"
+
+
+@pytest.mark.parametrize("slice", range(1, 12))
+def test_k4_a_slice_before_a_deadlock_is_concluded_after_a_fold(slice: int) -> None:
+    """Nothing is ready any more when it is folded again; the next command still finds a run that has come to quiet."""
+    way = Node(id="r", kind="route", split="first", port="'a'")
+    stuck = net([S, way, task("j"), X], ["s>r r:a>j r:b>j j>x"])
+    sim = Sim(stuck, check=False, begin=False)
+    sim.run.caps = Caps(slice=slice)
+    sim.do(C.start("r1", None))
+    while sim.run.more:
+        sim.crash()
+        sim.run.caps = Caps(slice=slice)
+        sim.do(C.tick())
+    assert sim.status == "FAILED" and sim.st.failure.code == "DEADLOCK"

@@ -51,10 +51,13 @@ function PageSkeleton(): ReactNode {
 function VersionPage({ version, all }: { version: VersionWhole; all: Version[] }): ReactNode {
   const text = useMemo(() => JSON.stringify(version.document, null, 2), [version.document]);
   const inspection = useInspection(text, 0);
-  const listed = useGet<Page<Definition>>("/definitions?limit=200").data?.items.find((definition) => definition.name === version.name);
+  const list = useGet<Page<Definition>>("/definitions?limit=200");
+  const listed = list.data?.items.find((definition) => definition.name === version.name);
   const language = inspection.inspected?.language ?? listed?.language ?? recognise(version.document);
   const parts = useDefinitionParts(language);
-  if (!parts) return <PageSkeleton />;
+  // a view under another language later would lose what has been opened in it
+  const unknown = language === "" && (inspection.busy || (!list.data && !list.error));
+  if (unknown || !parts) return <PageSkeleton />;
   return <VersionView key={language} version={version} all={all} text={text} inspection={inspection} openRuns={listed?.open_runs ?? 0} language={language} parts={parts} />;
 }
 

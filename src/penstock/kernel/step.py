@@ -160,8 +160,10 @@ def _rebuild_candidates(r: Run) -> None:
             ready_still.append(candidate)
     for candidate in ready_still:
         r.queue(candidate)
-    # a run that rests has nothing ready: the turn before the load was a slice
-    r.more = bool(r.heap or r.fans or r.idle) and r.st.status in (RUNNING, WAITING) and not r.st.paused
+    # the turn before the load may have been a slice: then something is ready, or nothing is and it is not concluded yet
+    # (a deadlock without its name, a join without its timer), and the run is RUNNING, which a slice leaves behind
+    left_over = r.st.status == RUNNING or r.st.status == WAITING and bool(r.heap or r.fans or r.idle)
+    r.more = left_over and not r.st.paused
 
 
 def _pause_stuck(r: Run, now: int) -> None:
