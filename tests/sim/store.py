@@ -16,6 +16,7 @@ from penstock.store.sql_store import INBOX_KEPT_MS
 from penstock.store.tables import TABLES, Table
 from penstock.store.work_items import AGENT
 from tests.sim.admin import SimAdmin
+from tests.sim.file_schedules import SimFileSchedules
 from tests.sim.queues import SimQueues
 from tests.sim.registry import SimRegistry
 
@@ -72,7 +73,7 @@ class Disk:
         return list(self.tables[table].values())
 
 
-class SimStore(SimRegistry, SimAdmin, SimQueues):
+class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules):
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk
         self.commits = 0

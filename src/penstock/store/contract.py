@@ -13,6 +13,7 @@ from penstock.store.document_checkpoints import CheckpointStore
 from penstock.store.drafts import DraftStore
 from penstock.store.events import EventStore
 from penstock.store.file_assets import FileAssetStore
+from penstock.store.file_schedules import FileScheduleStore
 from penstock.store.judgments import JudgmentStore
 from penstock.store.messages import MessageStore
 from penstock.store.queues import QueueStore
@@ -27,7 +28,7 @@ from penstock.store.work_items import WorkItemStore
 class Store(
     RunStore, RunListStore, WorkItemStore, ArtifactStore, ReleaseStore, ScheduleStore, EventStore, MessageStore,
     JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, BatchStore,
-    FileAssetStore, QueueStore, Protocol,
+    FileAssetStore, QueueStore, FileScheduleStore, Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""
 

@@ -16,6 +16,7 @@ from penstock.store.tables import (
     ENDED_SESSION,
     EVENT,
     FILE_ASSET,
+    FILE_SCHEDULE,
     JOURNAL,
     JUDGMENT,
     LETTER,
@@ -199,7 +200,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     5: (
         *_added(JOURNAL, ("checksum",)),
-        *_new(ENDED_SESSION, CAUSE, BATCH, FILE_ASSET, QUEUE_MESSAGE),
+        *_new(ENDED_SESSION, CAUSE, BATCH, FILE_ASSET, QUEUE_MESSAGE, FILE_SCHEDULE),
         _later(LETTER, "letter_replayed"),
         'DROP INDEX IF EXISTS "event_open"',
         _index(EVENT, "event_open"),

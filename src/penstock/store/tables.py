@@ -652,6 +652,33 @@ QUEUE_MESSAGE = Table(
     ),
 )
 
+FILE_SCHEDULE = Table(
+    "file_schedule",
+    "What begins by the clock for every file that fits: by cron, in intervals or once (F-1.5).",
+    (
+        _c("id", "int", "number", key=True),
+        _c("tenant", "text", "whose files"),
+        _c("organization_id", "int", "whose files, where only those of one organisation", null=True),
+        _c("name", "text", "what people call it"),
+        _c("code", "text", "the document that it begins"),
+        _c("type", "text", "CRON, INTERVAL or ONCE"),
+        _c("cron", "text", "five fields of cron", null=True),
+        _c("interval_s", "int", "seconds between two times", null=True),
+        _c("filter", "text", "which files, JSON", null=True),
+        _c("params", "text", "parameters over those of the document, JSON", null=True),
+        _c("zone", "text", "IANA name of the zone in which cron is read"),
+        _c("active", "int", "0: it was taken away"),
+        _c("last_at", "int", "the last time that was fired", null=True),
+        _c("next_at", "int", "when it fires next", null=True),
+        _c("created_at", "int", "milliseconds since 1970"),
+        _c("updated_at", "int", "milliseconds since 1970"),
+    ),
+    (
+        Index("file_schedule_next", ("next_at", "id"), where="active = 1 AND next_at IS NOT NULL"),
+        Index("file_schedule_scope", ("tenant", "organization_id")),
+    ),
+)
+
 WORKER = Table(
     "worker",
     "Who drives the store (PostgreSQL only). A commit names the fence it holds; with an old one it changes nothing.",
@@ -668,7 +695,7 @@ WORKER = Table(
 TABLES: tuple[Table, ...] = (
     MARK, NET, RUN, JOURNAL, FIRING, WAITING, ITEM, WORK, INCIDENT, CAUSE, OUTBOX, INTENT, INBOX, GATE, MEMO, BLOB,
     ARTIFACT, RELEASE, MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT, API_KEY, ENDED_SESSION, AUDIT,
-    REQUEST, DRAFT, REMARK, BATCH, FILE_ASSET, QUEUE_MESSAGE,
+    REQUEST, DRAFT, REMARK, BATCH, FILE_ASSET, QUEUE_MESSAGE, FILE_SCHEDULE,
 )  # fmt: skip
 PROJECTIONS: tuple[Table, ...] = tuple(t for t in TABLES if t.projection)
 #: what a store on a server has besides
