@@ -475,6 +475,9 @@ SETTINGS = {
     "jwt.roles_claim": ("", "The claim with the roles, `roles` by default."),
     "jwt.permissions_claim": ("", "The claim with the only permissions that may be used; none by default."),
     "jwt.leeway_s": ("", "By how many seconds clocks may differ, 30 by default."),
+    "python.modules": (
+        "", "Modules of your own, by name or as files `*.py` beside the settings, imported when a store is driven."
+    ),
     "secrets": ("", "Names and values, or a function from name to value. On the command line the table `[secrets]`."),
     "services": ("", "Python only: what the program lends to handlers (`context.service(name)`)."),
 }  # fmt: skip

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from penstock.api.long_reads import Answer, LongReads, Question, Told
 from penstock.api.server_state import Caller, ServerState, caller_of, server_of
+from penstock.app.own_modules import imported
 from penstock.app.runs.long.read_limits import is_long
 from penstock.app.runs.timeline.events import EventPage
 from penstock.app.runs.waiting.environment import held_effects
@@ -75,7 +76,7 @@ class Forwarding:
 
     async def document(self, body: bytes) -> Response | None:
         """The answer to this request with a document; None where it is small enough to be answered here."""
-        if self.server.large_documents is None or len(body) <= LOOP_BYTES or registered_here():
+        if self.server.large_documents is None or len(body) <= LOOP_BYTES or registered_here() or imported():
             return None
         return await self.definition(body)
 

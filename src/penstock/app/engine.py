@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.app.own_modules import import_modules
 from penstock.app.releases.triggers import prepare_with
 from penstock.app.runs.queries import OpenStore
 from penstock.dialects import dialect_of
@@ -58,6 +59,8 @@ class Engine(OpenStore):
     # -- opening and closing -------------------------------------------------------------------------------------------
 
     def open(self) -> None:
+        if self.drive:
+            import_modules(self._settings)
         store = self.store = open_store(self.path, engine=self.drive, grow_mb=self._grow_mb, create=self._create)
         store.audit_keys.use(self._settings.get("audit.key_file"))
         if self.drive:

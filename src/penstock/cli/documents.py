@@ -47,7 +47,9 @@ def check(
 ) -> int:
     """Say whether a document can be run: every error and warning, with its place and what to do about it."""
     try:
-        language, findings = check_source(file, registered=_registered(store), sound=sound)
+        language, findings = check_source(
+            file, registered=_registered(store), sound=sound, settings=read_settings(store)
+        )
     except PenstockError as error:
         if not json:
             raise

@@ -12,6 +12,9 @@
 
 `secrets_folder = "keys"`, before any table, names a folder whose files a document may refer to as `file:NAME`.
 
+`[python] modules = ["my_package.processors", "own.py"]` are modules that are imported before documents are checked or
+run; a file is found beside the settings.
+
 `${secrets.API_KEY}` in a document is looked for in the variable PENSTOCK_SECRET_API_KEY first.
 """
 
@@ -26,6 +29,7 @@ from typing import Any
 from penstock.errors import BadInput
 
 FILE = "settings.toml"
+_MODULES = "python.modules"
 _SECRET = "PENSTOCK_SECRET_"  # noqa: S105  (the beginning of a variable's name)
 
 
@@ -47,7 +51,15 @@ def read_settings(store: Path) -> dict[str, Any]:
     if not isinstance(kept, dict):
         raise BadInput(what=f"«{path}»", why="[secrets] is a table of names and texts", where=path)
     more = {"secrets.folder": path.parent / str(folder)} if folder is not None else {}
-    return {**_dotted("", settings), **more, "secrets": _Secrets(kept)}
+    known = _dotted("", settings)
+    if isinstance(known.get(_MODULES), list):
+        known[_MODULES] = [_beside(path, name) for name in known[_MODULES]]
+    return {**known, **more, "secrets": _Secrets(kept)}
+
+
+def _beside(path: Path, name: Any) -> Any:
+    """A file that the settings name is found from where they lie."""
+    return str(path.parent / name) if isinstance(name, str) and name.endswith(".py") else name
 
 
 def _dotted(before: str, table: Mapping[str, Any]) -> dict[str, Any]:

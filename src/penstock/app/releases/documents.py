@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.app.own_modules import import_modules
 from penstock.dialects import dialect_of
 from penstock.errors import BadInput, DocumentTooLarge, Finding
 from penstock.lang.compile import check_document, compile_document
@@ -51,6 +52,7 @@ def compile_source(
 ) -> tuple[Document, bytes]:  # fmt: skip
     """Read a file, or take bytes, and compile them; files that the document names are looked for beside it. `unsound`:
     it is taken although not every run of it can end. `settings` are those of the machine, for what will be run."""
+    import_modules(settings or {})
     more: dict[str, Any] = {"unsound": unsound, "defaults": document_defaults(settings or {}), "extra": node_types()}
     if isinstance(document, bytes):
         return compile_document(document, name=name or "document", **more), document
@@ -65,9 +67,11 @@ def check_source(
     secret: Callable[[str], bool] | None = None,
     registered: Callable[[str, str], bool] | None = None,
     sound: bool = False,
+    settings: Mapping[str, Any] | None = None,
 ) -> tuple[str | None, list[Finding]]:
     """The language of a file, if it has one, and all findings. `secret` tells whether a secret
     is set on this machine, `registered` whether the tenant has a thing (type, id); `sound`: can every run end?"""
+    import_modules(settings or {})
     path = Path(document)
     return check_document(
         read_source(path), name=path.stem, resolve=_beside(path), extra=node_types(), secret=secret,

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from penstock.app.language import Backgrounds
+from penstock.app.own_modules import SETTING
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import define as define_pipeline
 from penstock.app.pipeline.executions import Execution
@@ -35,6 +36,12 @@ def watch(
         list[Path] | None,
         typer.Option("--definition", metavar="FILE", help="A pipeline to define before; may be repeated."),
     ] = None,
+    processors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--processors", metavar="FILE|MODULE", help="A module with processors of your own; may be repeated."
+        ),
+    ] = None,
     once: Annotated[bool, typer.Option("--once", help="Stop when every file that is there was processed.")] = False,
     profile: Profile = None,
     json: Json = False,
@@ -48,6 +55,7 @@ def watch(
         hint = f"Make it with mkdir {folder}." if not folder.exists() else ""
         raise BadInput(what=f"«{folder}»", why="it is no folder", hint=hint)
     watching = _Watching(folder.resolve(), definition or [], store, once=once, json=json, profile=profile)
+    watching.modules = processors or []
     try:
         until_done(watching.work())
     except KeyboardInterrupt:
@@ -67,9 +75,13 @@ class _Watching:
         self.ended: dict[str, Execution] = {}
         self.told: dict[str, tuple[str, ...]] = {}
         self.unmatched: list[str] = []
+        self.modules: list[str] = []
 
     async def work(self) -> None:
         settings = read_settings(self.store) | {f"pipelines.buckets.{self.bucket}": self.folder.as_uri()}
+        if self.modules:
+            known = settings.get(SETTING) or []
+            settings[SETTING] = [*([known] if isinstance(known, str) else known), *self.modules]
         async with Penstock(
             self.store, settings=settings, profile=self.profile, tenant=SelectedTenant.tenant
         ) as door:  # fmt: skip
