@@ -183,7 +183,7 @@ def test_f_4_3_from_s3_through_a_stage_to_s3(pipeline: PipelineBench, s3: str) -
     assert second["output"]["sha256"] == hashlib.sha256(made).hexdigest()
 
 
-def test_f_10_6_a_bucket_of_s3_that_is_not_there(pipeline: PipelineBench, s3: str) -> None:
+def test_f_10_6_that_a_bucket_of_s3_that_is_not_there(pipeline: PipelineBench, s3: str) -> None:
     file = {"bucket": "inbox", "key": "a.png", "mime": "image/png", "size": 1}
     pipeline.bench.settings["pipelines.buckets.inbox"] = f"s3://vanished{s3}"
     failure = pipeline.failed("Copy", file)

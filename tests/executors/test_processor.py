@@ -20,7 +20,7 @@ from tests.executors import processors_of_tests as _processors
 from tests.executors.pipeline_bench import PipelineBench, is_alive, png
 
 
-def test_f_1_2_7_a_picture_becomes_a_thumbnail_object(pipeline: PipelineBench) -> None:
+def test_f_1_2_7_that_a_picture_becomes_a_thumbnail_object(pipeline: PipelineBench) -> None:
     file = pipeline.put("tenants/t/cat.png", png(400, 300), "image/png")
     body = pipeline.done("ImageThumbnail", file, {"size": 100})
     with Image.open(io.BytesIO(pipeline.object(body))) as small:
@@ -52,7 +52,7 @@ def test_f_x_16_no_tenant_and_no_code_leads_out_of_the_store(pipeline: PipelineB
     assert pipeline.object(body) == b"a"
 
 
-def test_f_a_17_a_large_output_is_an_object_and_a_reference(pipeline: PipelineBench) -> None:
+def test_f_a_17_that_a_large_output_is_an_object_and_a_reference(pipeline: PipelineBench) -> None:
     file = pipeline.put("a.txt", b"a", "text/plain")
     body = pipeline.done("TestBig", file, {"bytes": 5 * 1024 * 1024})
     assert len(json.dumps(body)) < 2000
@@ -71,7 +71,7 @@ def test_f_x_35_usage_is_told(pipeline: PipelineBench) -> None:
     assert body["usage"]["peak_rss"] > 1024 * 1024
 
 
-def test_f_x_15_a_stage_works_on_what_the_one_before_has_made(pipeline: PipelineBench) -> None:
+def test_f_x_15_that_a_stage_works_on_what_the_one_before_has_made(pipeline: PipelineBench) -> None:
     file = pipeline.put("a.txt", b"quiet", "text/plain")
     first = pipeline.done("TestShout", file)
     second = pipeline.done("Copy", file, input=first, stage="s2", seq=2)
@@ -133,7 +133,7 @@ def test_f_x_14_own_processors_must_be_importable(pipeline: PipelineBench) -> No
 
 
 @pytest.mark.parametrize("how", ["crash", "exit"])
-def test_f_x_33_a_processor_that_crashes_hurts_nobody(pipeline: PipelineBench, how: str) -> None:
+def test_f_x_33_that_a_processor_that_crashes_hurts_nobody(pipeline: PipelineBench, how: str) -> None:
     file = pipeline.put("a.txt", b"a", "text/plain")
     failure = pipeline.failed("TestBad", file, {"how": how})
     assert failure.code == "PROCESSOR_CRASHED"
@@ -152,7 +152,7 @@ def test_f_1_4_9_what_a_processor_raises_is_a_failure_with_its_trace_in_the_log(
 @pytest.mark.parametrize(
     ("how", "limits"), [("leak", {"memory_mb": 100}), ("spin", {"cpu_seconds": 1})], ids=["memory", "cpu"]
 )
-def test_f_x_33_a_breach_of_a_limit_is_resource_limit(pipeline: PipelineBench, how: str, limits: Any) -> None:
+def test_f_x_33_that_a_breach_of_a_limit_is_resource_limit(pipeline: PipelineBench, how: str, limits: Any) -> None:
     file = pipeline.put("a.txt", b"a", "text/plain")
     failure = pipeline.failed("TestBad", file, {"how": how}, limits=limits)
     assert failure.code == "RESOURCE_LIMIT"
@@ -160,7 +160,7 @@ def test_f_x_33_a_breach_of_a_limit_is_resource_limit(pipeline: PipelineBench, h
     assert pipeline.done("Copy", file)
 
 
-def test_f_x_33_a_flood_of_output_is_resource_limit(pipeline: PipelineBench) -> None:
+def test_f_x_33_that_a_flood_of_output_is_resource_limit(pipeline: PipelineBench) -> None:
     pipeline.bench.settings["pipelines.max_output_bytes"] = 5 * 1024 * 1024
     failure = pipeline.failed("TestBad", pipeline.put("a.txt", b"a", "text/plain"), {"how": "flood"})
     assert failure.code == "RESOURCE_LIMIT"
@@ -173,7 +173,7 @@ def test_f_x_33_labels_select_workers(pipeline: PipelineBench) -> None:
     assert pipeline.done("Copy", file, limits={"labels": ["gpu"]})
 
 
-def test_f_a_8_a_processor_that_hangs_is_gone_when_its_stage_is_cancelled(
+def test_f_a_8_that_a_processor_that_hangs_is_gone_when_its_stage_is_cancelled(
     pipeline: PipelineBench, tmp_path: Path
 ) -> None:
     """With everything that it has started, and without a trace in the store."""
@@ -218,7 +218,7 @@ def test_f_a_18_workers_end_with_the_engine(pipeline: PipelineBench, tmp_path: P
     _until(lambda: not any(is_alive(int(word)) for word in pids.read_text().split()))
 
 
-def test_f_x_33_a_lost_fork_server_is_started_again(pipeline: PipelineBench) -> None:
+def test_f_x_33_that_a_lost_fork_server_is_started_again(pipeline: PipelineBench) -> None:
     file = pipeline.put("a.txt", b"a", "text/plain")
     assert pipeline.done("Copy", file)
     server = pipeline.executor.workers._server
@@ -250,7 +250,7 @@ def test_both_cores_work_side_by_side(pipeline: PipelineBench) -> None:
     assert asyncio.run(main()) == 3
 
 
-def test_f_10_6_a_bucket_that_vanishes_or_is_unknown_is_an_io_error(pipeline: PipelineBench) -> None:
+def test_f_10_6_that_a_bucket_that_vanishes_or_is_unknown_is_an_io_error(pipeline: PipelineBench) -> None:
     file = pipeline.put("a.txt", b"a", "text/plain")
     missing = pipeline.failed("Copy", {**file, "key": "gone.txt"})
     assert (missing.code, missing.category) == ("PP-500-IO", "external")
@@ -263,7 +263,7 @@ def test_f_10_6_a_bucket_that_vanishes_or_is_unknown_is_an_io_error(pipeline: Pi
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="a folder refuses nothing to root")
-def test_f_10_6_a_store_that_refuses_to_write(pipeline: PipelineBench) -> None:
+def test_f_10_6_that_a_store_that_refuses_to_write(pipeline: PipelineBench) -> None:
     file = pipeline.put("a.txt", b"a", "text/plain")
     pipeline.artifacts.mkdir()
     pipeline.artifacts.chmod(0o500)
@@ -272,7 +272,7 @@ def test_f_10_6_a_store_that_refuses_to_write(pipeline: PipelineBench) -> None:
     assert (failure.code, failure.category) == ("PP-500-IO", "transient")
 
 
-def test_f_10_6_a_store_that_refuses_an_output_leaves_nothing_half_written(pipeline: PipelineBench) -> None:
+def test_f_10_6_that_a_store_that_refuses_an_output_leaves_nothing_half_written(pipeline: PipelineBench) -> None:
     """A file stands where the folder of the tenants would be."""
     file = pipeline.put("a.txt", b"a", "text/plain")
     pipeline.artifacts.mkdir()

@@ -34,7 +34,7 @@ def picture(pipeline: PipelineBench, body: dict[str, Any]) -> Image.Image:
     return Image.open(io.BytesIO(pipeline.object(body)))
 
 
-def test_f_x_14_a_definition_may_name_what_is_on_the_shelf_and_nothing_else() -> None:
+def test_f_x_14_that_a_definition_may_name_what_is_on_the_shelf_and_nothing_else() -> None:
     assert set(PROCESSORS) == set(BUILTIN)
 
 
