@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -95,6 +96,49 @@ def test_f_8_2_a_tenant_and_a_net_have_limits_of_their_own(rig: Rig) -> None:
             assert running == sorted([("loud", wide)] * 2 + [("quiet", narrow)] + [("quiet", wide)] * 3)
 
     go(scene())
+
+
+def test_f_8_2_a_long_queue_of_one_tenant_is_passed_over_once(rig: Rig) -> None:
+    """F-8.2, F-4.4: 3,000 of a tenant without room stand before another's; each of those costs the same few reads, and
+    those of the first are taken up as its room comes."""
+    reads = 0
+
+    async def scene() -> None:
+        nonlocal reads
+        settings = {"admission.slots": 10, "tenants.loud.limits.admitted_runs": 1}
+        held: dict[str, asyncio.Event] = {}
+
+        async def work(request: Any) -> None:
+            if request.tenant == "loud":
+                await held.setdefault(request.run, asyncio.Event()).wait()
+
+        async with rig.driving(Fn(work), settings=settings) as host:
+            net = host.release(queued())
+            for at in range(3000):
+                host.start(net, tenant="loud", priority=1, id=f"loud{at}")
+            host.start(net, tenant="quiet", priority=2, id="first")
+            await eventually(lambda: ended(host, "first"))
+            pending = host.store.pending_runs
+
+            def counted(*given: Any) -> Any:
+                nonlocal reads
+                reads += 1
+                return pending(*given)
+
+            host.store.pending_runs = counted  # type: ignore[method-assign]
+            for at in range(20):
+                host.start(net, tenant="quiet", priority=2, id=f"quiet{at}")
+                await eventually(partial(ended, host, f"quiet{at}"))
+            for at in range(5):
+                await eventually(partial(held.__contains__, f"loud{at}"))
+                held[f"loud{at}"].set()
+                await eventually(partial(ended, host, f"loud{at}"))
+
+    def ended(host: Host, id: str) -> bool:
+        return any(row.id == id and row.status >= 5 for row in host.store.runs(limit=5000))
+
+    go(scene())
+    assert 25 <= reads <= 100
 
 
 def test_f_x_3_what_was_under_way_before_a_crash_keeps_its_place(rig: Rig) -> None:

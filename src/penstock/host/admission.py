@@ -1,7 +1,9 @@
 """Admission: runs of queued nets begin when there is room for them, by priority and then by age.
 
 What is under way is counted by committed turns alone: a run takes a place when it leaves PENDING and gives it back when
-it ends or is PENDING again. The store is asked for the first that wait, by the index `run_pick`.
+it ends or is PENDING again. The store is asked for the first that wait, by the index `run_pick`. Those of a tenant or a
+net that has all its places are passed over once, not every time: `passed` knows how far, so a long queue of one tenant
+costs the others nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from penstock.host.loaded_run import InternalReply, LoadedRun
 from penstock.host.nets import Nets
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
-from penstock.kernel.state import COMPENSATING, RUNNING, WAITING
+from penstock.kernel.state import COMPENSATING, PENDING, RUNNING, WAITING
 from penstock.store.run_store import PendingRun, RunStore
 
 #: the setting: how many runs of queued nets are under way at once
@@ -26,7 +28,12 @@ SLOTS = "admission.slots"
 PER_NET = "executions"
 #: runs that are read at once, and read at most before others have their turn
 PAGE, MOST = 64, 1024
+#: sets of full tenants and nets that are remembered
+MOST_PASSED = 256
 _UNDER_WAY = frozenset({RUNNING, WAITING, COMPENSATING})
+Full = frozenset[str | int]
+#: behind everybody
+END = PendingRun(1 << 62, "", 0, 1 << 62, 1 << 62)
 
 
 def slots_of(settings: Mapping[str, Any]) -> int:
@@ -51,6 +58,9 @@ class Admission:
         self.of_tenant: Counter[str] = Counter()
         self.of_net: Counter[str] = Counter()
         self.asked: dict[int, PendingRun] = {}  # admitted, by a turn that is not committed yet
+        self.known_nets: dict[int, bool] = {}  # by number: do its runs queue?
+        self.most_of_net: dict[int, tuple[str, int]] = {}  # by number: its name, and how many under that name
+        self.passed: dict[Full, PendingRun] = {}  # up to there nobody can be admitted while these are full
         self._counted = False
         turns.on_queued = self._on_queued
 
@@ -62,39 +72,63 @@ class Admission:
         """As many as there is room for."""
         self.looks = False
         self._count()
-        after: PendingRun | None = None
+        full = self._full()
+        at = self.passed.get(full)
         for _ in range(MOST // PAGE):
-            if self.under_way >= self.slots:
+            if self.under_way >= self.slots or at is END:
                 return
-            page = self.store.pending_runs(after, PAGE)
+            page = self.store.pending_runs(at, PAGE)
             for run in page:
                 if self.under_way >= self.slots:
-                    return
-                if run.no not in self.asked and self._has_room(run):
-                    self._admit(run)
-            if len(page) < PAGE:
-                return
-            after = page[-1]
+                    break
+                at = run
+                if run.net not in self.known_nets:
+                    self._learn(run.net)
+                    full = self._full()
+                if run.no in self.asked or not self.known_nets[run.net] or not full.isdisjoint((run.tenant, run.net)):
+                    continue
+                self._admit(run)
+                full = self._full()
+            else:
+                at = at if len(page) == PAGE else END
+            at = self._pass(full, at)
+        self.looks = True
+        self.wake_up()
 
-    def _has_room(self, run: PendingRun) -> bool:
-        net = self.nets.get(run.net)
-        if not net.queued:
-            return False
-        waiting = self.asked.values()
-        mine = self.of_tenant[run.tenant] + sum(other.tenant == run.tenant for other in waiting)
-        if mine >= self.limits.of(run.tenant)["admitted_runs"]:
-            return False
+    def _pass(self, full: Full, at: PendingRun | None) -> PendingRun | None:
+        """Nobody up to there can be admitted while these are full; it may be known of some further on."""
+        known = self.passed.get(full)
+        if at is None or known is not None and _place_in_line(known) > _place_in_line(at):
+            return known
+        if len(self.passed) >= MOST_PASSED:
+            self.passed.clear()
+        self.passed[full] = at
+        return at
+
+    def _learn(self, number: int) -> None:
+        net = self.nets.get(number)
+        self.known_nets[number] = net.queued
         most = net.limits.get(PER_NET)
-        if most is None:
-            return True
-        name = net.net.name
-        return self.of_net[name] + sum(self.nets.get(other.net).net.name == name for other in waiting) < most
+        if most is not None:
+            self.most_of_net[number] = (net.net.name, most)
+
+    def _full(self) -> Full:
+        """Tenants by name and nets by number that have all their places."""
+        tenants, nets = Counter(self.of_tenant), Counter(self.of_net)
+        for run in self.asked.values():
+            tenants[run.tenant] += 1
+            nets[self.nets.get(run.net).net.name] += 1
+        full: list[str | int] = [no for no, (name, most) in self.most_of_net.items() if nets[name] >= most]
+        full += [name for name, count in tenants.items() if count >= self.limits.of(name)["admitted_runs"]]
+        return frozenset(full)
 
     def _admit(self, run: PendingRun) -> None:
         self.asked[run.no] = run
 
         def done(error: PenstockError | None) -> None:
             self.asked.pop(run.no, None)
+            if error is not None:
+                self.passed.clear()
             self.looks = True
             self.wake_up()
 
@@ -104,8 +138,16 @@ class Admission:
         """A run of a queued net has moved, and that is committed."""
         if (was in _UNDER_WAY) != (status in _UNDER_WAY):
             self._add(loaded.tenant, loaded.net_no, 1 if status in _UNDER_WAY else -1)
+        if status == PENDING:
+            self._queue(PendingRun(loaded.no, loaded.tenant, loaded.net_no, loaded.priority, loaded.started_at))
         self.looks = True
         self.wake_up()
+
+    def _queue(self, run: PendingRun) -> None:
+        """It may stand before those that were passed over."""
+        for full, passed in self.passed.items():
+            if full.isdisjoint((run.tenant, run.net)) and _place_in_line(run) <= _place_in_line(passed):
+                self.passed[full] = PendingRun(run.no - 1, run.tenant, run.net, run.priority, run.created_at)
 
     def _add(self, tenant: str, net: int, by: int) -> None:
         if not self._counted:
@@ -121,3 +163,7 @@ class Admission:
         for net, tenant, count in self.store.open_by_net(tuple(_UNDER_WAY)):
             if self.nets.get(net).queued:
                 self._add(tenant, net, count)
+
+
+def _place_in_line(run: PendingRun) -> tuple[int, int, int]:
+    return run.priority, run.created_at, run.no
