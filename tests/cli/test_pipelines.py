@@ -111,3 +111,32 @@ def test_a_file_that_comes_later_is_processed_while_it_watches(penstock: Shell, 
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == 0
+
+
+def test_f_x_11_that_a_schedule_is_made_listed_fired_and_ended(penstock: Shell, inbox: Path) -> None:
+    """F-X.11, F-1.5: whoever works through the store fires what is due, once for each file."""
+    document = defined(
+        penstock,
+        a_pipeline(file_type="ANY", pipeline_type="SCHEDULED", stages=[a_stage("sum", 1, processor_type="Checksum")]),
+    )
+    (inbox / "a.txt").write_text("hello")
+    assert penstock(*WATCH, "--definition", document, "--once", "--json").json()["unmatched"] == ["a.txt"]
+    often = {"schedule_name": "often", "pipeline_code": "IMG_BASIC", "schedule_type": "INTERVAL", "interval_seconds": 1}
+    made = penstock("pipeline", "schedule", penstock.write("often.json", json.dumps(often)), "--json").json()
+    assert made["next_execution_at"].endswith("Z") and made["is_active"] is True
+    assert "often" in penstock("pipeline", "schedules").out
+    wrong = penstock.write("wrong.json", json.dumps({**often, "interval_seconds": 0}))
+    assert "interval_seconds" in json.dumps(penstock("pipeline", "schedule", wrong, "--json", code=2).json())
+    process = penstock.start(*WATCH)
+    try:
+        ends = time.monotonic() + 60
+        while not (fired := penstock("pipeline", "ls", "--status", "COMPLETED", "--json").json()):
+            assert time.monotonic() < ends and process.poll() is None
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    shown = penstock("pipeline", "show", fired[0]["executionId"], "--json").json()
+    assert shown["triggerType"] == "SCHEDULED" and shown["idempotencyKey"].startswith(f"schedule#{made['id']}#")
+    assert penstock("pipeline", "schedules", "--end", made["id"], "--json").json()["is_active"] is False
+    assert penstock("pipeline", "schedules", "--json").json() == []
+    assert penstock("pipeline", "schedules", "--end", made["id"], "--json", code=2).error()["code"] == "PS-404-SCHEDULE"

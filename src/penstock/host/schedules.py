@@ -53,10 +53,16 @@ def times_between(row: ScheduleRow, first: int, last: int) -> Iterator[int]:
 
 
 def last_time(row: ScheduleRow, first: int, last: int) -> int | None:
+    return last_time_of(row.cron, row.zone, first, last)
+
+
+def last_time_of(cron: str, zone: str, first: int, last: int) -> int | None:
     """The last one between them; it is looked for from the end, so that a long absence costs nothing."""
     for span in _SPANS:
         latest = None
-        for at in times_between(row, max(first, last - span), last):
+        for at in fire_times(cron, zone, max(first, last - span) - 1):
+            if at > last:
+                break
             latest = at
         if latest is not None or last - span <= first:
             return latest

@@ -1,35 +1,55 @@
-"""What goes on beside the engine: the consumer of the built-in queue, and those of the queues that settings name."""
+"""What goes on beside the engine: the consumers of queues, and the clock of schedules."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.consumer import QueueConsumer
 from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.schedules import ScheduleClock
 from penstock.app.pipeline.sqs_consumer import SqsConsumer, SqsQueue
+from penstock.errors import StoreError
+
+#: seconds between two looks of what has found nothing to do
+_LOOK_S = 0.2
 
 
 class Consuming:
     def __init__(self, door: Penstock, ingest: Ingest | None = None) -> None:
         self.ingest = ingest or Ingest(door)
         self.consumer = QueueConsumer(self.ingest)
+        self.clock = ScheduleClock(door)
         queue = SqsQueue.of(door.settings)
         self.sqs = SqsConsumer(door.path, queue) if queue is not None else None
-        self.task: asyncio.Task[None] | None = None
+        self.tasks: list[asyncio.Task[None]] = []
 
     @property
     def idle(self) -> bool:
         return self.consumer.idle
 
     def open(self) -> None:
-        self.task = asyncio.ensure_future(self.consumer.run())
+        self.tasks = [asyncio.ensure_future(self.consumer.run()), asyncio.ensure_future(_again(self.clock.step))]
         if self.sqs is not None:
             self.sqs.open()
 
     async def close(self) -> None:
         if self.sqs is not None:
             await asyncio.to_thread(self.sqs.close)
-        if self.task is not None:
-            self.task.cancel()
-            await asyncio.gather(self.task, return_exceptions=True)
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+async def _again(step: Callable[[], Awaitable[int]]) -> None:
+    """Step by step until it is cancelled; while the store takes nothing it waits."""
+    while True:
+        try:
+            done = await step()
+        except StoreError as error:
+            if not error.passing:
+                raise
+            done = 0
+        if not done:
+            await asyncio.sleep(_LOOK_S)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from penstock.app.pipeline.ingest import Ingest, Receipt
+from penstock.app.pipeline.starts import NO_ROOM
 from penstock.errors import PenstockError, StoreError
 from penstock.lang.pipeline.messages import FileMessage, messages_of
 from penstock.store.queues import DEAD, Failed, QueueMessage
@@ -23,8 +24,6 @@ VISIBILITY_MS = 300_000
 AT_ONCE = 200
 _LONGEST_BACKOFF_S = 60
 _LOOK_S = 0.2
-#: HTTP's word for «later»
-NO_ROOM = 429
 #: for what a storage or the network has refused (F-10.6)
 IO = "PP-500-IO"
 

@@ -6,19 +6,16 @@ again changes nothing, so whoever crashes before the ack sends it again.
 
 from __future__ import annotations
 
-import secrets
-import uuid
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import Definition, in_force
+from penstock.app.pipeline.starts import ExecutionStarts
 from penstock.errors import PenstockError
-from penstock.host.embedded import ReplyWaiter
-from penstock.kernel import command as C
 from penstock.lang.pipeline.keys import upload_key
-from penstock.lang.pipeline.matching import mismatch, run_input
+from penstock.lang.pipeline.matching import mismatch
 from penstock.lang.pipeline.messages import FileMessage
 from penstock.store.file_assets import FileAssetRow
 
@@ -56,7 +53,7 @@ class Ingest:
     async def take(self, messages: Sequence[FileMessage]) -> list[Receipt]:
         """Of each message, in their order. A tenant that has as many open runs as it may refuses its own messages,
         and nobody else's."""
-        host, now = self.door.host, self.door.now()
+        now = self.door.now()
         self.door.begin()
         assets = self.door.store.put_files([asset_of(message, now) for message in messages])
         definitions: dict[str, list[Definition]] = {}
@@ -65,15 +62,13 @@ class Ingest:
             for definition in known:
                 await self.door.nets.prepare(definition.net)
         receipts = [Receipt(asset.id) for asset in assets]
-        begun, waiter = self._begun(messages, definitions), _Committed()
+        starts = ExecutionStarts(self.door, self._begun(messages, definitions))
         for message, asset, receipt in zip(messages, assets, receipts, strict=True):
             try:
-                self._begin(message, asset, definitions[message.tenant_id], receipt, waiter, begun)
+                self._begin(message, asset, definitions[message.tenant_id], receipt, starts)
             except PenstockError as error:
                 receipt.refused = error
-        waiter.close()
-        host.wake_up()
-        await self.door.heard(waiter)
+        await starts.heard()
         self._count(receipts)
         return receipts
 
@@ -92,32 +87,18 @@ class Ingest:
 
     def _begin(
         self, message: FileMessage, asset: FileAssetRow, definitions: list[Definition], receipt: Receipt,
-        waiter: _Committed, begun: Mapping[tuple[str, str], str],
+        starts: ExecutionStarts,
     ) -> None:  # fmt: skip
-        host, tenant = self.door.host, message.tenant_id
         for definition in definitions:
             why_not = mismatch(definition.about, message)
             if why_not:
                 receipt.too_large += why_not == "max_file_size"
                 continue
-            given = run_input(message, file_id=asset.id, params=definition.about.get("default_params"))
-            key = upload_key(message, definition.code)
-            unborn = host.turns.starting.get((tenant, key))
-            if unborn is not None:
-                receipt.known.append(unborn.id)
-                host.send(unborn.no, C.nudge(), waiter.next())  # in the store when this is answered
-                continue
-            if (tenant, key) in begun:
-                receipt.known.append(begun[tenant, key])
-                continue
-            host.start_limits.check(tenant)
             trigger = {"type": UPLOAD, "source": f"bucket:{asset.bucket}", "event": message.event_name}
-            options = {"trigger": trigger, "organization_id": message.organization_id, "file_id": asset.id}
-            id = host.start(
-                definition.net, given, id=execution_id(self.door.now()), key=key, tenant=tenant, options=options,
-                priority=definition.priority, trace=message.trace_id, reply=waiter.next(),
-            )  # fmt: skip
-            receipt.started.append(id)
+            begun = starts.begin(
+                definition, message, asset.id, key=upload_key(message, definition.code), trigger=trigger
+            )
+            (receipt.started if begun.new else receipt.known).append(begun.id)
 
     def _count(self, receipts: list[Receipt]) -> None:
         for receipt in receipts:
@@ -126,26 +107,6 @@ class Ingest:
             self.counts.duplicate += len(receipt.known)
             self.counts.too_large += receipt.too_large
             self.counts.unmatched += not (receipt.started or receipt.known or receipt.refused)
-
-
-class _Committed(ReplyWaiter):
-    """Counts while it is handed out: it has been heard when it is closed and all have answered."""
-
-    def __init__(self) -> None:
-        super().__init__(1)
-
-    def next(self) -> _Committed:
-        self.left += 1
-        return self
-
-    def close(self) -> None:
-        self(None)
-
-
-def execution_id(now: int) -> str:
-    """F-1.3.2, F-X.29: a UUID, of the kind that grows with time."""
-    number = (now & (1 << 48) - 1) << 80 | 7 << 76 | secrets.randbits(12) << 64 | 2 << 62 | secrets.randbits(62)
-    return str(uuid.UUID(int=number))
 
 
 def asset_of(message: FileMessage, now: int) -> FileAssetRow:

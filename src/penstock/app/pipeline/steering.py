@@ -7,7 +7,7 @@ from typing import Any
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import in_force
 from penstock.app.pipeline.executions import execution_row
-from penstock.app.pipeline.ingest import execution_id
+from penstock.app.pipeline.starts import execution_id
 from penstock.dialects.pipeline import about
 from penstock.errors import BadInput, Refused
 from penstock.errors.pipeline import ExecutionState

@@ -17,12 +17,18 @@ Mismatch = Literal["", "inactive", "scheduled", "dependent", "file_type", "max_f
 def mismatch(about: Mapping[str, Any], message: FileMessage) -> Mismatch:
     """`about` is `policies["pipeline"]` of the definition's net. F-X.12, F-X.15: one that waits for other pipelines, or
     for a schedule, is never begun by an upload."""
+    if about.get("is_active", True):
+        if about.get("pipeline_type") == "SCHEDULED":
+            return "scheduled"
+        if (about.get("dependencies") or {}).get("after"):
+            return "dependent"
+    return unfit(about, message)
+
+
+def unfit(about: Mapping[str, Any], message: FileMessage) -> Mismatch:
+    """The same, whatever begins it: F-X.31: conditions also say which tenants a definition is for."""
     if not about.get("is_active", True):
         return "inactive"
-    if about.get("pipeline_type") == "SCHEDULED":
-        return "scheduled"
-    if (about.get("dependencies") or {}).get("after"):
-        return "dependent"
     wanted = about.get("file_type")
     if wanted != "ANY" and wanted != file_type_of(message.mime):
         return "file_type"
