@@ -127,7 +127,10 @@ def failures() -> list[Code]:
             pair = [_plain(one) for one in node.elts]
             if room == "executors" and len(pair) == 2 and pair[0].isupper() and pair[1] in CATEGORIES:
                 found.add(Code(pair[0], pair[1], "…", room))
-        elif _called(node) in ("Failure", "failed", "CallRefused") and len(node.args) >= 3:
+        elif _called(node) == "ProcessorError" and len(node.args) >= 2:
+            category = _plain(node.args[2]) if len(node.args) > 2 else "validation"
+            found |= {Code(code, category, _text(node.args[1], names), room) for code in _choices(node.args[0], names)}
+        elif _called(node) in ("Failure", "failed", "CallRefused", "Problem") and len(node.args) >= 3:
             said = _text(node.args[2], names)
             for code in _choices(node.args[0], names):
                 for category in _choices(node.args[1], names):

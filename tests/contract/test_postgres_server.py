@@ -30,7 +30,8 @@ from penstock.store.address import Server, open_store, place
 from penstock.store.document_checkpoints import CheckpointRow
 from penstock.store.postgres import schema as postgres_schema
 from penstock.store.releases import ReleaseRow
-from penstock.store.tables import SERVER_TABLES, TABLES, Table
+from penstock.store.table_shape import Table
+from penstock.store.tables import SERVER_TABLES, TABLES
 from tests.contract.store_suite import PostgresKit, a_batch, a_net, a_run, a_turn, started
 
 FIRST = Path(__file__).with_name("schema_2_postgresql.sql")

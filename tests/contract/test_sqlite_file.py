@@ -21,7 +21,8 @@ from penstock.store.audit_chain import AuditRow
 from penstock.store.run_lists import Ranking, RunFilter
 from penstock.store.run_store import PendingRun
 from penstock.store.sqlite import Sqlite
-from penstock.store.tables import TABLES, Table
+from penstock.store.table_shape import Table
+from penstock.store.tables import TABLES
 from tests.contract.store_suite import a_batch, a_net, a_run, a_turn, python, started
 
 TYPE = {"int": "INTEGER", "text": "TEXT", "blob": "BLOB"}

@@ -78,7 +78,7 @@ def test_f_4_4_no_more_are_under_way_than_there_are_places(rig: Rig) -> None:
     assert most == 2
 
 
-def test_f_8_2_a_tenant_and_a_net_have_limits_of_their_own(rig: Rig) -> None:
+def test_f_8_2_every_tenant_and_a_net_have_limits_of_their_own(rig: Rig) -> None:
     """Whoever has all its places is passed over; those behind it are not held up."""
 
     async def scene() -> None:
@@ -158,7 +158,7 @@ def test_f_x_3_what_was_under_way_before_a_crash_keeps_its_place(rig: Rig) -> No
     go(scene(first=False))
 
 
-def test_f_x_6_a_retry_of_the_whole_waits_for_a_place_again(rig: Rig) -> None:
+def test_f_x_6_every_retry_of_the_whole_waits_for_a_place_again(rig: Rig) -> None:
     """F-X.6, F-A.7: back to PENDING gives the place to another."""
     x = Fn(lambda request: 1 / 0 if request.run == "bad" else None)
 

@@ -19,7 +19,7 @@ def moves(m: Sim) -> list[str]:
     return [line.data["to"] for line in m.of("run.moved")]
 
 
-def test_f_2_1_a_queued_run_is_pending_until_it_is_admitted() -> None:
+def test_f_2_1_every_queued_run_is_pending_until_it_is_admitted() -> None:
     """F-2.1, F-1.3.9: PENDING → RUNNING when it is picked up; nothing is asked before."""
     m = Sim(queued())
     assert m.status == "PENDING" and m.fired() == [] and m.of("effect.asked") == []
@@ -57,7 +57,7 @@ def test_f_x_6_an_attempt_that_has_failed_is_queued_again_when_its_delay_is_over
     assert m.status == "COMPLETED" and moves(m) == ["PENDING", "RUNNING"] * 2 + ["COMPLETED"]
 
 
-def test_f_2_6_a_run_that_is_queued_can_be_cancelled_by_the_kernel() -> None:
+def test_f_2_6_every_run_that_is_queued_can_be_cancelled_by_the_kernel() -> None:
     """F-X.8: whether a language lets people do so is its own affair."""
     m = Sim(queued())
     m.do(C.cancel("now"))

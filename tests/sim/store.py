@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 from penstock.errors import Fenced, RunAmbiguous, RunNotFound, StoreError, StoreFull
 from penstock.store.run_store import Batch, JournalRow, NetRow, PendingRun, RunRow, checksum
 from penstock.store.sql_store import INBOX_KEPT_MS
-from penstock.store.tables import TABLES, Table
+from penstock.store.table_shape import Table
+from penstock.store.tables import TABLES
 from penstock.store.work_items import AGENT
 from tests.sim.admin import SimAdmin
 from tests.sim.file_schedules import SimFileSchedules

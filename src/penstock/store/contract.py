@@ -21,7 +21,7 @@ from penstock.store.releases import ReleaseStore
 from penstock.store.run_lists import RunListStore
 from penstock.store.run_store import Batch, JournalRow, RunRow, RunStore
 from penstock.store.schedules import ScheduleStore
-from penstock.store.tables import Table
+from penstock.store.table_shape import Table
 from penstock.store.work_items import WorkItemStore
 
 

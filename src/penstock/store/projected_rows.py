@@ -9,7 +9,8 @@ from typing import Any
 from penstock.store import schema
 from penstock.store.run_store import Batch
 from penstock.store.sqlite import PROJECTED
-from penstock.store.tables import PROJECTIONS, Table
+from penstock.store.table_shape import Table
+from penstock.store.tables import PROJECTIONS
 
 
 class ProjectedRows:

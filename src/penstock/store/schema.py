@@ -5,6 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from penstock.kernel.state import STATUS
+from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
+from penstock.store.table_shape import Column, Table
 from penstock.store.tables import (
     API_KEY,
     ARTIFACT,
@@ -15,13 +17,10 @@ from penstock.store.tables import (
     DRAFT,
     ENDED_SESSION,
     EVENT,
-    FILE_ASSET,
-    FILE_SCHEDULE,
     JOURNAL,
     JUDGMENT,
     LETTER,
     MESSAGE,
-    QUEUE_MESSAGE,
     RELEASE,
     REMARK,
     REQUEST,
@@ -30,8 +29,6 @@ from penstock.store.tables import (
     TABLES,
     WAITING,
     WORK,
-    Column,
-    Table,
 )
 
 #: raised by one with every change of `tables.py` that a store on disk must follow

@@ -20,7 +20,8 @@ from penstock.store.releases import SqlReleases
 from penstock.store.run_lists import SqlRunLists
 from penstock.store.run_store import SqlRuns
 from penstock.store.schedules import SqlSchedules
-from penstock.store.tables import TABLES, Table
+from penstock.store.table_shape import Table
+from penstock.store.tables import TABLES
 from penstock.store.work_items import SqlWorkItems
 
 INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked

@@ -11,7 +11,8 @@ from penstock.host.nets import Nets
 from penstock.store.contract import Store
 from penstock.store.projected_rows import ProjectedRows
 from penstock.store.run_store import Batch, JournalRow, RunRow
-from penstock.store.tables import JUDGMENT, WAITING, Table
+from penstock.store.table_shape import Table
+from penstock.store.tables import JUDGMENT, WAITING
 
 Row = tuple[Any, ...]
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from penstock.errors import StoreError
+from penstock.store import table_shape as shape
 from penstock.store import tables as T
 from penstock.store.postgres.connection import ARRAYS
 from penstock.store.postgres.schema import columns_of, key_of
@@ -35,7 +36,7 @@ class Write(msgspec.Struct, frozen=True):
 
     field: str
     sql: str
-    types: tuple[T.Type, ...]
+    types: tuple[shape.Type, ...]
     once: Callable[[Rows], Iterable[tuple[Any, ...]]] | None = None
 
     @property
@@ -83,12 +84,12 @@ def _works(rows: Rows) -> Iterable[tuple[Any, ...]]:
     return merged.values()
 
 
-def _arrays(types: Sequence[T.Type]) -> str:
+def _arrays(types: Sequence[shape.Type]) -> str:
     return ", ".join(f"${n}::{ARRAYS[kind][1]}" for n, kind in enumerate(types, 1))
 
 
 def _insert(
-    field: str, table: T.Table, *, leave: str = "", replace: Sequence[str] | None = None, ignore: bool = False,
+    field: str, table: shape.Table, *, leave: str = "", replace: Sequence[str] | None = None, ignore: bool = False,
     once: Callable[[Rows], Iterable[tuple[Any, ...]]] | None = None, key: Sequence[str] = (),
 ) -> Write:  # fmt: skip
     """Rows of a table, but for the column that the server fills. `replace`: which columns a newer row overwrites."""
@@ -107,7 +108,7 @@ def _insert(
 
 
 def _change(
-    field: str, table: T.Table, set_: str, names: Sequence[str], types: Sequence[T.Type],
+    field: str, table: shape.Table, set_: str, names: Sequence[str], types: Sequence[shape.Type],
     once: Callable[[Rows], Iterable[tuple[Any, ...]]], *, key: Sequence[str],
 ) -> Write:  # fmt: skip
     """Changed columns of rows that are found by their key; `u` is what the batch says."""

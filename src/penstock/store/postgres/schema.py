@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from penstock.kernel.state import STATUS
+from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
 from penstock.store.schema import IN_FORCE, KEYS_LATER, RELEASED_LATER, before, first_of, waits_of_tenants
+from penstock.store.table_shape import Column, Index, Table
 from penstock.store.tables import (
     API_KEY,
     AUDIT,
@@ -12,11 +14,8 @@ from penstock.store.tables import (
     DRAFT,
     ENDED_SESSION,
     EVENT,
-    FILE_ASSET,
-    FILE_SCHEDULE,
     JOURNAL,
     LETTER,
-    QUEUE_MESSAGE,
     RELEASE,
     REMARK,
     REQUEST,
@@ -25,9 +24,6 @@ from penstock.store.tables import (
     TABLES,
     WAITING,
     WORK,
-    Column,
-    Index,
-    Table,
 )
 
 #: the first schema that there was on a server; the number is the one of SQLite's schema of the same day
