@@ -278,6 +278,8 @@ NO_WAY = {
     "POST /diagram-runs/{id}:cancel", "POST /diagram-runs/{id}/nodes/{label}:respond",
     "POST /processes/definitions/{id}:reject", "POST /processes/instances/{id}:compensate",
     "POST /processes/instances/{id}:terminate",
+    *(f"POST /pipelines/executions/{{executionId}}:{verb}" for verb in ("cancel", "retry")), "POST /pipelines/ingest",
+    "POST /pipelines/dlq:redrive",
     *(f"POST /schedules/{{name}}/{verb}" for verb in ("pause", "resume", "fire", "backfill")),
     "DELETE /dlq/{run}", "POST /dlq/{run}/replay", "POST /dlq/replay",
     "POST /circuit-breakers/{workflow}/{node}/reset", "POST /inventory/release", "POST /config-proposals/{id}/reject",

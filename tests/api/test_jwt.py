@@ -139,7 +139,7 @@ def test_claims_may_have_other_names(file: Path) -> None:
         "https://example.com/tenant": "u", "email": "lee@example.com", "realm_access": {"roles": ["viewer", 3]},
         "scope": "pipeline.read run.start else",
     }  # fmt: skip
-    told = Claims("u", "lee@example.com", ("viewer",), frozenset({"run.read", "run.start"}))
+    told = Claims("u", "lee@example.com", ("viewer",), frozenset({"pipeline.read", "run.start"}))
     assert msgspec.structs.replace(tokens.verified(token(**given)), until=0) == told
     assert Tokens(settings(file, tenant="only")).verified(token(drop="tenant", roles="a b")).roles == ("a", "b")
 

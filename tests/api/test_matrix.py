@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 from urllib.parse import urlencode
@@ -10,6 +11,7 @@ import httpx2
 import pytest
 
 from tests.api.serving import Server, until
+from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage
 
 ADMIN, OPERATOR, VIEWER = "admin@example.com", "operator@example.com", "viewer@example.com"
 #: open to everybody: they tell nothing of a tenant, or make a session out of what the caller knows
@@ -48,12 +50,19 @@ def world(either: Server) -> dict[str, Any]:
     instance = admin.post("/processes/definitions/ours/instances", json={}).json()["proc_inst_id"]
     (item,) = admin.get("/processes/workitems", params={"limit": 200}).json()["items"][-1:]
     assert item["proc_inst_id"] == instance
+    pipeline = a_pipeline("FILES_OF_OURS", stages=[a_stage("only", 1)])
+    assert admin.post("/definitions", json={"document": json.dumps(pipeline)}).status_code == 201
+    message = {**EXAMPLE, "tenantId": "tenant_001"}
+    (taken,) = admin.post("/pipelines/ingest", json=message).json()["files"]
+    (execution,) = taken["executionIds"]
+    until(lambda: admin.get(f"/pipelines/executions/{execution}").json()["status"], lambda status: status == "FAILED")
     assert admin.put("/secrets/canary", json={"value": "canary-5f1d"}).status_code == 204
     assert admin.put("/drafts/mine", json={"body": "mine"}).status_code == 200
     key = admin.post("/keys", json={"name": "to be revoked", "user": OPERATOR}).json()["id"]
     return {
         "spec": httpx2.get(f"{either.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
         "key": key, "other": made.json()["token"], "viewer": viewer.json()["token"],
+        "execution": execution,
         "processes": {"definitions": "ours", "instances": instance, "workitems": item["id"]},
     }  # fmt: skip
 
@@ -88,7 +97,7 @@ def _path(path: str, world: dict[str, Any]) -> str:
         "run": run, "instance_id": run, "node": "request_approval", "node_id": "request_approval", "version": "2",
         "name": "canary" if path.startswith("/secrets") else "wf_defect_alert_v2", "workflow_id": "wf_defect_alert_v2",
         "workflow": "wf_defect_alert_v2", "key": "mine", "label": "Ask", "number": "1", "batch": "something",
-        "sample_id": f"sample-{run}",
+        "sample_id": f"sample-{run}", "executionId": world["execution"], "stageCode": "only", "code": "FILES_OF_OURS",
     }  # fmt: skip
     first = path.split("/")[1]
     things = {
@@ -146,6 +155,7 @@ def _seen(either: Server, world: dict[str, Any]) -> dict[str, Any]:
         "/roles", "/templates", "/connections", "/rule-packs", "/calendars", "/channels", "/secrets", "/keys",
         "/configs", "/config-proposals", "/aas-shells", "/robots",
         "/drafts", "/tenants", "/processes/definitions", "/processes/workitems", "/processes/events",
+        "/pipelines/executions", "/pipelines/dlq", f"/pipelines/executions/{world['execution']}",
         f"/runs/{world['run']}/facts", f"/runs/{world['diagram']}/facts",
     )  # fmt: skip
     found = {one: admin.get(one).json() for one in lists}
@@ -178,7 +188,8 @@ def test_another_tenant_finds_nothing(
     """C-66, C-78: an administrator of another tenant meets 403 or 404 at every thing of this one, lists are empty of
     it, and nothing of it changes."""
     other, before, count = either.client(key=world["other"]), _seen(either, world), 0
-    ours = (world["run"], world["diagram"], world["processes"]["instances"], "canary-5f1d", "김품질")
+    ours = (world["run"], world["diagram"], world["execution"], world["processes"]["instances"])
+    ours += ("canary-5f1d", "김품질", "FILES_OF_OURS")
     for name, path, body in _calls(world):
         if name in PUBLIC | STREAMS:
             continue

@@ -39,7 +39,7 @@ def test_z17_a_key_opens_and_says_whose_it_is(keys: ApiKeys, door: Penstock) -> 
     assert token.startswith(f"ps_{made.id}_")
     found = ApiKeys(door.of("other"), keys.clock).verified(token)
     assert (found.tenant, found.user, found.created_by, found.roles) == (door.tenant, "kim", "lee", ("viewer",))
-    assert found.scopes == {"run.read", "run.steer"}, "a seed's word is ours"
+    assert found.scopes == {"run.read", "pipeline.retry"}
     assert [one.id for one in keys.each()] == [made.id] and ApiKeys(door.of("other")).each() == []
 
 

@@ -62,7 +62,7 @@ def test_a_tenant_may_register_its_own_roles(door: Penstock) -> None:
     door.register("role", "viewer", {"permissions": []})
     door.register("role", "admin", {"permissions": []})
     decides = {"inbox.read", "inbox.decide", "process.approve"}
-    assert permissions_of(door, ["shift_lead"]) == {"run.read", "run.steer"} | decides
+    assert permissions_of(door, ["shift_lead"]) == {"run.read", "pipeline.cancel"} | decides
     assert permissions_of(door, ["viewer"]) == frozenset() and permissions_of(door, ["admin"]) == set(PERMISSIONS)
     assert permissions_of(door.of("other"), ["shift_lead"]) == frozenset()
     assert roles_of(door).keys() == {*NAMED, "shift_lead"}

@@ -1,11 +1,15 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 1e0c6d34267ed72c5c4db19c362a1e64f4bb3d04dc42625696222916a6b8997a.
+ * Made from df91aa90cf183595930576d53296817187a1d274ec63061570e2123ab8051190.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Accepted: {
+            /** @default true */
+            accepted: boolean;
+        };
         ActivatedOut: {
             replayed: string[];
             version: components["schemas"]["VersionOut"];
@@ -290,6 +294,51 @@ export interface components {
             at: string;
             name: string;
             panels: components["schemas"]["PanelOut"][];
+        };
+        DayUsageOut: {
+            bytesIn: number;
+            bytesOut: number;
+            completed: number;
+            cost: number | null;
+            cpuMs: number;
+            day: string;
+            executions: number;
+            failed: number;
+            llmTokens: number;
+            peakRss: number;
+            tenantId: string;
+            wallMs: number;
+        };
+        DeadCauseOut: {
+            code: string;
+            count: number;
+            curable: boolean;
+            /** Format: date-time */
+            firstAt: string;
+            /** Format: date-time */
+            lastAt: string;
+            sample: components["schemas"]["DeadMessageOut"][];
+            why: string;
+        };
+        DeadMessageOut: {
+            body: string;
+            code: string;
+            /** Format: date-time */
+            deadAt: string;
+            id: string;
+            receives: number;
+            /** Format: date-time */
+            sentAt: string;
+            tenantId: string | null;
+            why: string;
+        };
+        DeadPageOut: {
+            causes: components["schemas"]["DeadCauseOut"][];
+            items: components["schemas"]["DeadMessageOut"][];
+            page: number;
+            queue: string;
+            size: number;
+            total: number;
         };
         Decided: {
             item: string;
@@ -635,6 +684,82 @@ export interface components {
             version: number | null;
             workflow_id: string;
         };
+        ExecutionBrief: {
+            cancelRequested: boolean;
+            completedAt: string | null;
+            completedStages: number;
+            /** Format: date-time */
+            createdAt: string;
+            currentStage: string | null;
+            durationMs: number | null;
+            error: components["schemas"]["StageErrorOut"] | null;
+            errorStage: string | null;
+            executionId: string;
+            file: components["schemas"]["ExecutionFileOut"] | null;
+            idempotencyKey: string | null;
+            maxRetries: number;
+            nextAttemptAt: string | null;
+            organizationId: number | null;
+            parentExecutionId: string | null;
+            pipelineCode: string;
+            pipelineName: string;
+            priority: number;
+            retryCount: number;
+            stages: components["schemas"]["StageBrief"][];
+            startedAt: string | null;
+            status: string;
+            tenantId: string;
+            totalStages: number;
+            traceId: string;
+            triggerType: string;
+            version: number;
+        };
+        ExecutionFileOut: {
+            bucket: string;
+            id: number;
+            key: string;
+            mime: string;
+            size: number;
+        };
+        ExecutionOut: {
+            cancelRequested: boolean;
+            completedAt: string | null;
+            completedStages: number;
+            /** Format: date-time */
+            createdAt: string;
+            currentStage: string | null;
+            durationMs: number | null;
+            error: components["schemas"]["StageErrorOut"] | null;
+            errorStage: string | null;
+            executionId: string;
+            file: components["schemas"]["ExecutionFileOut"] | null;
+            idempotencyKey: string | null;
+            maxRetries: number;
+            nextAttemptAt: string | null;
+            organizationId: number | null;
+            parentExecutionId: string | null;
+            pipelineCode: string;
+            pipelineName: string;
+            priority: number;
+            retryCount: number;
+            stages: components["schemas"]["StageLogOut"][];
+            startedAt: string | null;
+            status: string;
+            tenantId: string;
+            totalStages: number;
+            traceId: string;
+            triggerType: string;
+            version: number;
+            warnings: {
+                [key: string]: unknown;
+            }[];
+        };
+        ExecutionPageOut: {
+            items: components["schemas"]["ExecutionBrief"][];
+            page: number;
+            size: number;
+            total: number;
+        };
         ExtractAsked: {
             /** @default false */
             dry_run: boolean;
@@ -861,6 +986,13 @@ export interface components {
             done: number;
             failed: number;
             held: number;
+        };
+        IngestAccepted: {
+            /** @default true */
+            accepted: boolean;
+            /** @default [] */
+            files: components["schemas"]["TakenFile"][];
+            messageId: string | null;
         };
         InitiateAsked: {
             initiator_id?: string | null;
@@ -1153,6 +1285,7 @@ export interface components {
             version: string;
             zone: string;
         };
+        MessageAsked: Record<string, never>;
         MessageOut: {
             /** Format: date-time */
             at: string;
@@ -1249,6 +1382,13 @@ export interface components {
             seq: number;
             to: string;
             workitem_id: string | null;
+        };
+        penstock__api__pipeline__shapes__RetryAsked: {
+            mode?: ("resume" | "rerun") | null;
+        };
+        penstock__api__shapes__runs__RetryAsked: {
+            /** @default here */
+            how: string;
         };
         PreviewOut: {
             effects: components["schemas"]["ForeseenOut"][];
@@ -1382,6 +1522,19 @@ export interface components {
             items: components["schemas"]["ProposalSeen"][];
             next: string | null;
         };
+        RedriveAsked: {
+            /** @default false */
+            all: boolean;
+            code?: string | null;
+            ids?: string[] | null;
+            limit?: number | null;
+            why?: string | null;
+        };
+        RedrivenOut: {
+            duplicate: number;
+            failed: number;
+            sent: number;
+        };
         ReevaluationOut: {
             items: components["schemas"]["ReevaluationRow"][];
         };
@@ -1434,9 +1587,10 @@ export interface components {
         RespondAsked: {
             value?: unknown;
         };
-        RetryAsked: {
-            /** @default here */
-            how: string;
+        RetryAccepted: {
+            /** @default true */
+            accepted: boolean;
+            newExecutionId: string | null;
         };
         ReviewAsked: {
             comment?: string | null;
@@ -1620,6 +1774,53 @@ export interface components {
             node_type: string;
             p95_ms: number;
         };
+        StageBrief: {
+            attempt: number;
+            completedAt: string | null;
+            durationMs: number | null;
+            error: components["schemas"]["StageErrorOut"] | null;
+            group: number;
+            mime: string | null;
+            processorType: string;
+            retryCount: number;
+            sequenceOrder: number;
+            size: number | null;
+            stageCode: string;
+            stageName: string;
+            startedAt: string | null;
+            status: string | null;
+        };
+        StageErrorOut: {
+            category: string;
+            code: string;
+            message: string;
+        };
+        StageLogOut: {
+            attempt: number;
+            completedAt: string | null;
+            durationMs: number | null;
+            error: components["schemas"]["StageErrorOut"] | null;
+            group: number;
+            inputRef: string | null;
+            mime: string | null;
+            output: unknown;
+            outputRef: string | null;
+            processorType: string;
+            retryCount: number;
+            sequenceOrder: number;
+            size: number | null;
+            stageCode: string;
+            stageExecutionId: string;
+            stageName: string;
+            startedAt: string | null;
+            status: string | null;
+            usage: {
+                [key: string]: unknown;
+            };
+        };
+        StageLogPage: {
+            items: components["schemas"]["StageLogOut"][];
+        };
         StartAsked: {
             definition: string;
             input?: unknown;
@@ -1665,6 +1866,11 @@ export interface components {
             findings: components["schemas"]["FoundOut"][];
             new: boolean;
             version: components["schemas"]["VersionOut"];
+        };
+        TakenFile: {
+            duplicateIds: string[];
+            executionIds: string[];
+            fileId: number;
         };
         TakeOverAsked: {
             comment?: string | null;
@@ -1788,6 +1994,9 @@ export interface components {
         TypeWords: {
             icon: string;
             label: string;
+        };
+        UsagePage: {
+            items: components["schemas"]["DayUsageOut"][];
         };
         UserOut: {
             groups: string[];

@@ -61,6 +61,8 @@ from penstock.errors.operations import StandInAbsent as StandInAbsent
 from penstock.errors.operations import ThingNotFound as ThingNotFound
 from penstock.errors.operations import UserTaken as UserTaken
 from penstock.errors.operations import VersionConflict as VersionConflict
+from penstock.errors.pipeline import DeadMessageNotFound as DeadMessageNotFound
+from penstock.errors.pipeline import ExecutionFileNotFound as ExecutionFileNotFound
 from penstock.errors.pipeline import ExecutionNotFound as ExecutionNotFound
 from penstock.errors.pipeline import ExecutionState as ExecutionState
 from penstock.errors.pipeline import MessageInvalid as MessageInvalid

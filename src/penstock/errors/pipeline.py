@@ -32,6 +32,18 @@ class ExecutionNotFound(PenstockError, code="PP-404-EXEC"):
     hint = "What there is: `penstock pipeline ls`, GET /pipelines/executions."
 
 
+class ExecutionFileNotFound(PenstockError, code="PS-404-FILE"):
+    """There is no such file: {why}."""
+
+    hint = "What an execution has made: GET /pipelines/executions/{executionId}/logs."
+
+
+class DeadMessageNotFound(PenstockError, code="PS-404-MESSAGE"):
+    """There is no dead message «{message}»."""
+
+    hint = "What there is: `penstock pipeline dlq`, GET /pipelines/dlq; dead messages are kept for 30 days."
+
+
 class PipelineKeyConflict(PenstockError, code="PP-409-IDEMP"):
     """The idempotency key «{key}» belongs to an execution with another input."""
 

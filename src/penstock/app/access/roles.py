@@ -20,19 +20,17 @@ PERMISSIONS = (
     "run.read", "run.start", "run.steer", "run.edit", "inbox.read", "inbox.decide", "definition.read",
     "definition.write", "definition.approve", "definition.activate", "registry.read", "registry.write", "secret.write",
     "key.write", "key.mint", "user.write", "tenant.write", "audit.read", "ops.read", "ops.write", "events.send",
-    "process.work", "process.approve", "process.model.approve",
+    "process.work", "process.approve", "process.model.approve", "pipeline.read", "pipeline.cancel", "pipeline.retry",
+    "pipeline.trigger", "pipeline.admin",
 )  # fmt: skip
-#: what the seeds call them (F-6.1, F-6.4, F-6.5, F-X.23, P-X.14)
-SEEDS = {
-    "pipeline.read": "run.read", "pipeline.cancel": "run.steer", "pipeline.retry": "run.steer",
-    "pipeline.trigger": "run.start", "pipeline.admin": "definition.write",
-}  # fmt: skip
 #: what somebody needs besides, to do what they are allowed to
 _WITH = {"process.approve": ("inbox.read", "inbox.decide"), "process.work": ("inbox.read",)}
 ADMIN = "admin"
-_READS = frozenset({"run.read", "inbox.read", "definition.read", "registry.read", "ops.read"})
+_READS = frozenset({"run.read", "inbox.read", "definition.read", "registry.read", "ops.read", "pipeline.read"})
 _DECIDES = _READS | {"inbox.decide", "definition.approve", "process.work", "process.approve"}
-_RUNS = _READS | {"run.start", "run.steer", "events.send", "ops.write", "process.work"}
+_STEERS_FILES = frozenset({"pipeline.cancel", "pipeline.retry", "pipeline.trigger"})
+_RUNS = _READS | _STEERS_FILES | {"run.start", "run.steer", "events.send", "ops.write", "process.work"}
+_WRITES = frozenset({"definition.write", "pipeline.admin"})
 
 #: what a role allows unless the tenant has registered it otherwise
 ROLES: dict[str, frozenset[str]] = {
@@ -41,9 +39,9 @@ ROLES: dict[str, frozenset[str]] = {
     "qa_lead": _DECIDES,
     "it_manager": _DECIDES | _RUNS | {"definition.activate", "registry.write", "audit.read"},
     "approver": _DECIDES,
-    "process_owner": _DECIDES | _RUNS | {"definition.write", "process.model.approve"},
-    "analyst": _READS | {"definition.write", "process.model.approve"},
-    "author": _RUNS | {"definition.write", "registry.write"},
+    "process_owner": _DECIDES | _RUNS | _WRITES | {"process.model.approve"},
+    "analyst": _READS | _WRITES | {"process.model.approve"},
+    "author": _RUNS | _WRITES | {"registry.write"},
     "operator": _RUNS,
     "viewer": _READS,
 }
@@ -126,8 +124,8 @@ def directory(door: Queries) -> Directory:
 
 
 def in_our_words(permissions: Iterable[str]) -> frozenset[str]:
-    """The known permissions among these, translated from the seeds' names; unknown ones are left out."""
-    asked = [SEEDS.get(permission, permission) for permission in permissions]
+    """The known permissions among these, with what they need besides; unknown ones are left out."""
+    asked = list(permissions)
     implied = [more for permission in asked for more in _WITH.get(permission, ())]
     return frozenset((*asked, *implied)) & frozenset(PERMISSIONS)
 

@@ -50,6 +50,7 @@ class StageLog(msgspec.Struct, rename="camel"):
     output: Any = None
     usage: dict[str, Any] = {}
     error: StageError | None = None
+    group: int = 0  # stages of one group run side by side
 
 
 class ExecutionFile(msgspec.Struct, rename="camel"):
@@ -89,6 +90,8 @@ class Execution(msgspec.Struct, rename="camel"):
     warnings: list[dict[str, Any]]
     stages: list[StageLog]
     cancel_requested: bool = False
+    max_retries: int = 0
+    next_attempt_at: int | None = None
 
 
 class ExecutionLine(msgspec.Struct, rename="camel"):
@@ -159,6 +162,7 @@ def read_execution(door: Queries, row: RunRow) -> tuple[Execution, list[StageLog
             running[0].stage_code if running else None,
             _error(failure) if status in ("FAILED", "TIMEOUT", "PENDING") and failure else None,
             blamed, [each for each in story.warnings() if each["stage"] != blamed], stages, bool(st.draining),
+            int(known.get("max_retries", 0)), row.wake_at if status == "PENDING" and st.retries else None,
         ),
         story.logs,
     )  # fmt: skip
@@ -224,7 +228,7 @@ class StageStory:
         stage = self.known[code]
         return StageLog(
             code, str(stage.get("name", "")), int(stage.get("seq", 0)), str(stage.get("processor", "")),
-            attempt=self.attempt,
+            attempt=self.attempt, group=int(stage.get("group", 0)),
         )  # fmt: skip
 
     # -- facts ---------------------------------------------------------------------------------------------------------

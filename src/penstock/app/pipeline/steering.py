@@ -12,7 +12,7 @@ from penstock.dialects.pipeline import about
 from penstock.errors import BadInput, Refused
 from penstock.errors.pipeline import ExecutionState
 from penstock.host.embedded import ReplyWaiter
-from penstock.kernel.state import COMPENSATING, FAILED, PENDING, RUNNING, STATUS, WAITING
+from penstock.kernel.state import COMPENSATING, COMPLETED, FAILED, PENDING, RUNNING, STATUS, WAITING
 from penstock.lang.pipeline.keys import retry_key
 from penstock.store.run_lists import RunFilter
 from penstock.store.run_store import RunRow
@@ -69,10 +69,7 @@ async def _run_anew(door: Penstock, row: RunRow) -> str:
     net = definition.net if definition is not None else row.net
     await door.nets.prepare(net)
     state = door.reading(row).state
-    children = door.store.count_runs(
-        RunFilter(tenant=row.tenant, below=door.store.last_run() + _MOST_CHILDREN, parent=row.id)
-    )
-    key = retry_key(row.key or f"manual#{row.id}", children + 1)
+    key = _next_key(door, row)
     if (row.tenant, key) in host.turns.starting or door.store.run_by_key(row.tenant, key) is not None:
         raise _conflict(row, "retry", "FAILED, TIMEOUT, once at a time")
     options: dict[str, Any] = {**state.options, "trigger": {"type": "RETRY", "source": f"execution:{row.id}"}}
@@ -84,6 +81,19 @@ async def _run_anew(door: Penstock, row: RunRow) -> str:
     host.wake_up()
     await door.heard(waiter)
     return made
+
+
+def _next_key(door: Penstock, row: RunRow) -> str:
+    """F-A.14: while one that was run anew goes on, or after it has done what was asked for, there is no other."""
+    own = row.key or f"manual#{row.id}"
+    wanted = RunFilter(tenant=row.tenant, below=door.store.last_run() + 1, parent=row.id)
+    begun = {child.key: child for child in door.store.find_runs(wanted, _MOST_CHILDREN)}
+    number = 1
+    while (child := begun.get(retry_key(own, number))) is not None:
+        if child.status <= COMPLETED:
+            raise _conflict(row, "retry", "FAILED, TIMEOUT, once at a time")
+        number += 1
+    return retry_key(own, number)
 
 
 def _conflict(row: RunRow, verb: str, allowed: str) -> ExecutionState:

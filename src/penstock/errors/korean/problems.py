@@ -38,6 +38,10 @@ ERRORS: dict[str, tuple[str, str]] = {
         "«{name}»: 체크포인트를 {place}에 두려는데 그곳이 어디인지 정해지지 않았어요.",
         "설정 checkpoint.s3이나 checkpoint.redis에 주소를 넣으세요.",
     ),
+    "DeadMessageNotFound": (
+        "버려진 메시지 «{message}»: 없어요.",
+        "있는 것은 `penstock pipeline dlq`로 보세요. 30일 동안 두어요.",
+    ),
     "DocumentInvalid": ("문서에 오류가 {count}개 있어요. 첫째: {first}.", "검사 결과를 하나씩 고쳐 주세요."),
     "DocumentTooLarge": ("문서가 {size}바이트예요. {limit}바이트까지 읽어요.", "나누거나, 긴 글을 파일로 옮기세요."),
     "DocumentTooLong": ("노드가 {count}개예요. {limit}개까지 봐요.", "하위 문서로 나누세요."),
@@ -46,6 +50,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "그 자리의 문법을 살펴보세요. JSON과 YAML은 UTF-8로 읽어요.",
     ),
     "DraftNotFound": ("초안 «{key}»: 없어요.", "보낸 초안은 사라져요."),
+    "ExecutionFileNotFound": ("그런 파일은 없어요: {why}.", "실행이 만든 것은 단계 기록에서 보세요."),
     "ExecutionNotFound": ("실행 «{execution}»: 없어요.", "있는 것은 `penstock pipeline ls`로 보세요."),
     "ExecutionState": (
         "{what}: 지금 {status} 상태예요. {verb}은(는) {allowed} 상태에서만 할 수 있어요.",

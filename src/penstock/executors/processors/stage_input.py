@@ -38,7 +38,7 @@ def input_file(args: Mapping[str, Any], tenant: str) -> StageFile | None:
     made = [file for file in files if file is not None and not (own and file.ref == own.ref)]
     file = next(iter(made), None) or own
     if file is not None:
-        _check_tenant(file, tenant)
+        check_tenant(file, tenant)
     return file
 
 
@@ -88,7 +88,7 @@ def _size(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
-def _check_tenant(file: StageFile, tenant: str) -> None:
+def check_tenant(file: StageFile, tenant: str) -> None:
     """What lies under a tenant's own part of a bucket is for that tenant, whoever names it."""
     parts = file.key.split("/", 2)
     own = parts[0] == "tenants" and len(parts) > 1 and parts[1] in (tenant, key_name(tenant))

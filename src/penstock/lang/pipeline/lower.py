@@ -12,15 +12,17 @@ from penstock.lang.document import child_pointer
 from penstock.lang.pipeline.checks import check_definition
 from penstock.lang.pipeline.conditions import Conditions
 from penstock.lang.pipeline.definition import Definition, Stage
-from penstock.lang.pipeline.fields import Resources, StageFields
+from penstock.lang.pipeline.fields import PipelineFields, Resources, StageFields
 from penstock.lang.pipeline.processors import PROCESSORS, ProcessorType
 from penstock.lang.report import Report
 from penstock.net.model import MERGE, Body, Branch, Declares, Edge, Effect, Net, Node, OnError, Retry, RunRetry
 
 #: F-X.6a: no stage waits longer for its next try
 LONGEST_DELAY_MS = 3_600_000
-#: the one limit of a net: how many stages of a group run at once
+#: in the limits of a net: how many stages of a group run at once
 PARALLELISM = "parallelism"
+#: and how many of its runs are under way at once
+EXECUTIONS = "executions"
 EXECUTOR = "processor"
 _KINDS: dict[str, Any] = {"IMMEDIATE": "fixed", "LINEAR": "linear", "EXPONENTIAL": "exponential"}
 _SKIP = (OnError(match="*", action="skip"),)
@@ -51,13 +53,18 @@ def lower(definition: Definition, report: Report, setting: Setting) -> Lowered |
     top = definition.top
     net = Net(
         name=top.pipeline_code, language="pipeline", nodes=tuple(lowering.nodes + lowering.hooks),
-        edges=tuple(lowering.edges), limits={PARALLELISM: top.parallelism}, undo_policy="continue",
+        edges=tuple(lowering.edges), limits=_net_limits(top), undo_policy="continue",
         run_retry=RunRetry(max=top.max_retries, delay_ms=top.retry_delay_seconds * 1000),
         active_timeout_ms=top.timeout_seconds * 1000,
         declares=Declares(version=top.version, policies={"pipeline": _about(definition, triggers)}),
         source_map=lowering.places, queued=True,
     )  # fmt: skip
     return Lowered(net)
+
+
+def _net_limits(top: PipelineFields) -> dict[str, int]:
+    most = top.configuration.max_executions
+    return {PARALLELISM: top.parallelism, **({EXECUTIONS: most} if most is not None else {})}
 
 
 def _about(definition: Definition, triggers: str | None) -> dict[str, Any]:

@@ -1,0 +1,83 @@
+"""Files of an execution: the one that came in, and what its stages have made (F-4.3, F-X.16)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from penstock.app.penstock import Penstock
+from penstock.app.pipeline.executions import execution_row, read_execution
+from penstock.app.pipeline.results import ending_of
+from penstock.errors.pipeline import ExecutionFileNotFound, PipelineScope, PipelineStorage
+from penstock.executors.parts.objects import ARTIFACTS, Buckets, KeyRefused, ObjectError, ObjectMissing
+from penstock.executors.processors.contract import ProcessorError
+from penstock.executors.processors.stage_input import StageFile, check_tenant
+
+
+class OpenFile(msgspec.Struct):
+    """`size` is that of the whole file; `chunks` end after as many bytes as were asked for."""
+
+    name: str
+    mime: str
+    size: int
+    chunks: AsyncIterator[bytes]
+
+
+async def input_of(door: Penstock, id: str, most: int | None = None) -> OpenFile:
+    """The file that came in. Raises ExecutionFileNotFound, PipelineStorage."""
+    file = read_execution(door, execution_row(door, id))[0].file
+    if file is None:
+        raise ExecutionFileNotFound(why="the execution has none")
+    name = file.key.rsplit("/", 1)[-1]
+    return await _open(door, StageFile(file.bucket, file.key, file.mime, file.size), name, most)
+
+
+async def output_of(door: Penstock, id: str, stage: str, most: int | None = None) -> OpenFile:
+    """What a stage has made, by its newest attempt: its object, or the small JSON that its log holds."""
+    _, logs = read_execution(door, execution_row(door, id))
+    made = [log for log in logs if log.stage_code == stage and (log.output_ref or log.output is not None)]
+    if not made:
+        raise ExecutionFileNotFound(why=f"the stage «{stage}» has made nothing")
+    log = made[-1]
+    name = f"{log.sequence_order}-{stage}"
+    ref = log.output_ref or _reference(log.output)
+    if ref is None:
+        body = msgspec.json.encode(log.output)
+        return OpenFile(f"{name}.json", "application/json", len(body), _chunks(body, most))
+    return await _open(door, StageFile(ARTIFACTS, ref, log.mime or ""), f"{name}{ending_of(log.mime, ref)}", most)
+
+
+def _reference(output: Any) -> str | None:
+    """F-X.16: what was too large for its row."""
+    ref = output.get("$ref") if isinstance(output, dict) else None
+    return ref if isinstance(ref, str) else None
+
+
+async def _open(door: Penstock, file: StageFile, name: str, most: int | None) -> OpenFile:
+    try:
+        check_tenant(file, door.tenant)
+        store = Buckets(door.host.dispatch.services)[file.bucket]
+        size = (await store.info(file.key)).size
+    except ProcessorError:
+        raise PipelineScope(why="The file is another tenant's") from None
+    except (ObjectMissing, KeyRefused):
+        raise ExecutionFileNotFound(why="it is not in its bucket") from None
+    except ObjectError as error:
+        raise PipelineStorage(why=str(error)) from None
+    return OpenFile(name, file.mime, size, _limited(store.stream(file.key), most))
+
+
+async def _chunks(body: bytes, most: int | None) -> AsyncIterator[bytes]:
+    yield body if most is None else body[:most]
+
+
+async def _limited(chunks: AsyncIterator[bytes], most: int | None) -> AsyncIterator[bytes]:
+    left = most
+    async for chunk in chunks:
+        yield chunk if left is None else chunk[:left]
+        if left is not None:
+            left -= len(chunk)
+            if left <= 0:
+                return
