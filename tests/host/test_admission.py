@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from penstock.app.maintenance.verify import verify
 from penstock.errors import BadInput
 from penstock.host.admission import slots_of
 from penstock.host.embedded import Host
-from penstock.kernel.state import PENDING, RUNNING
+from penstock.kernel import command as C
+from penstock.kernel.state import COMPLETED, PENDING, RUNNING
 from penstock.net.model import Net, RunRetry
 from tests.host.rig import Fn, Rig, chain, eventually, go, task
 
@@ -73,6 +75,7 @@ def test_f_4_4_no_more_are_under_way_than_there_are_places(rig: Rig) -> None:
                 host.start(net)
             await all_ended(host, 8)
             assert host.admission.under_way == 0
+            assert verify(host.store).violations == []
 
     go(scene())
     assert most == 2
@@ -139,6 +142,26 @@ def test_f_8_2_a_long_queue_of_one_tenant_is_passed_over_once(rig: Rig) -> None:
 
     go(scene())
     assert 25 <= reads <= 100
+
+
+def test_f_2_1_a_paused_run_is_passed_over_until_it_is_resumed(rig: Rig) -> None:
+    """Its place goes to the next, it is asked once and not in a circle, and it begins when it goes on."""
+
+    async def scene() -> None:
+        async with rig.driving(Fn(), settings={"admission.slots": 1}) as host:
+            net = host.release(queued())
+            host.turns.batch_size = 1
+            host.start(net, id="held", priority=1)
+            host.send(1, C.pause())
+            for at in range(5):
+                host.start(net, id=f"next{at}", priority=2)
+            await all_ended(host, 5)
+            await asyncio.sleep(0.05)
+            assert status(host) == [PENDING] + [COMPLETED] * 5 and host.admission.looks is False
+            host.send(1, C.resume())
+            await all_ended(host, 6)
+
+    go(scene())
 
 
 def test_f_x_3_what_was_under_way_before_a_crash_keeps_its_place(rig: Rig) -> None:

@@ -283,6 +283,21 @@ def regions() -> Net:
     return net("regions", [each, *inner], "s>each each>e in>do do>rest")
 
 
+def queued() -> Net:
+    """Files in a line: one at a time, stages side by side; what fails goes back into the line, and begins anew or goes
+    on where it was."""
+    lost = (OnError(match="permanent", action="skip"),)
+    nodes = [
+        task("check", on_final="restart", retry=QUICK),
+        task("small", group="side", on_final="here"),
+        task("large", group="side", on_error=lost),
+        task("tell", on_final="here"),
+    ]
+    limits = {"executions": 1, "side": 1}
+    ways = "s>check check>small check>large small>tell large>tell tell>e"
+    return net("queued", nodes, ways, queued=True, limits=limits, run_retry=RunRetry(max=2, delay_ms=300))
+
+
 Make = Callable[[], Net]
 #: by name; the flag: it never gets stuck by itself
 BY_HAND: dict[str, tuple[Make, bool]] = {
@@ -296,7 +311,12 @@ BY_HAND: dict[str, tuple[Make, bool]] = {
 
 @functools.cache
 def made(name: str) -> Net:
-    return BY_HAND[name][0]()
+    return BY_HAND[name][0]() if name in BY_HAND else queued()
+
+
+def in_line() -> Workload:
+    """Of those beside the drawn ones, so that what was found by a seed stays found by it."""
+    return Workload("queued", made("queued"))
 
 
 def by_hand(name: str) -> Workload:

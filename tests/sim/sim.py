@@ -80,6 +80,8 @@ class Sim(Border):
         own = self.fork("people_and_agents")  # beside the others, so that what was found by a seed stays found by it
         if own.random() < 0.15:
             works.append(workloads.process(own))
+        if self.fork("files_in_a_line").random() < 0.15:
+            works += [workloads.in_line() for _ in range(3)]
         return works
 
     # -- what the parts ask --------------------------------------------------------------------------------------------

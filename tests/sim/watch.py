@@ -511,6 +511,8 @@ def _ending(s: Shadow, at_rest: bool) -> None:
         found = [name for name, there in left.items() if there]
         if found:
             raise Violation("K4", f"run {s.no} is {STATUS[st.status]} and still has {', '.join(found)}")
+    elif st.status == PENDING and s.net.queued:
+        return  # until there is room for it
     elif not st.paused and not (st.firings or st.timers or st.undo or live and not at_rest):
         raise Violation("K4", f"run {s.no} is {STATUS[st.status]} and nothing can move it")
 

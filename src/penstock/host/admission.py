@@ -58,6 +58,7 @@ class Admission:
         self.of_tenant: Counter[str] = Counter()
         self.of_net: Counter[str] = Counter()
         self.asked: dict[int, PendingRun] = {}  # admitted, by a turn that is not committed yet
+        self.refused: set[int] = set()  # paused, for example: nobody asks again before they have moved
         self.known_nets: dict[int, bool] = {}  # by number: do its runs queue?
         self.most_of_net: dict[int, tuple[str, int]] = {}  # by number: its name, and how many under that name
         self.passed: dict[Full, PendingRun] = {}  # up to there nobody can be admitted while these are full
@@ -85,15 +86,18 @@ class Admission:
                 if run.net not in self.known_nets:
                     self._learn(run.net)
                     full = self._full()
-                if run.no in self.asked or not self.known_nets[run.net] or not full.isdisjoint((run.tenant, run.net)):
-                    continue
-                self._admit(run)
-                full = self._full()
+                if self._may_begin(run, full):
+                    self._admit(run)
+                    full = self._full()
             else:
                 at = at if len(page) == PAGE else END
             at = self._pass(full, at)
         self.looks = True
         self.wake_up()
+
+    def _may_begin(self, run: PendingRun, full: Full) -> bool:
+        known = run.no in self.asked or run.no in self.refused
+        return not known and self.known_nets[run.net] and full.isdisjoint((run.tenant, run.net))
 
     def _pass(self, full: Full, at: PendingRun | None) -> PendingRun | None:
         """Nobody up to there can be admitted while these are full; it may be known of some further on."""
@@ -128,7 +132,7 @@ class Admission:
         def done(error: PenstockError | None) -> None:
             self.asked.pop(run.no, None)
             if error is not None:
-                self.passed.clear()
+                self.refused.add(run.no)
             self.looks = True
             self.wake_up()
 
@@ -138,6 +142,7 @@ class Admission:
         """A run of a queued net has moved, and that is committed."""
         if (was in _UNDER_WAY) != (status in _UNDER_WAY):
             self._add(loaded.tenant, loaded.net_no, 1 if status in _UNDER_WAY else -1)
+        self.refused.discard(loaded.no)
         if status == PENDING:
             self._queue(PendingRun(loaded.no, loaded.tenant, loaded.net_no, loaded.priority, loaded.started_at))
         self.looks = True

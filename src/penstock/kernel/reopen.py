@@ -26,6 +26,8 @@ def admit(r: Run, c: C.Command) -> None:
     st = r.st
     if st.status != PENDING or not r.net.queued:
         raise StatusConflict(what="run", status=STATUS[st.status], verb="admit", allowed="PENDING, of a queued net")
+    if st.paused:
+        raise Refused(why="it is paused")
     if any(timer.why == "run_retry" for timer in st.timers.values()):
         raise Refused(why="its next attempt is not due yet")
     if st.reopen is not None:

@@ -164,7 +164,8 @@ def _before(case: _Case, f: list[Any], status: str) -> str:
             case.say("K3", f"{status} moved to {f[1]} by {f[2]}, which the table does not have")
         return str(f[1])
     if tag == F.STARTED:
-        return "RUNNING"
+        queued = len(f) > 10 and f[10]
+        return status if queued else "RUNNING"
     if tag == F.SETTLED:
         if f[1] not in case.st.firings:
             case.say("E4", f"firing {f[1]} settled, but was not open")
