@@ -1,4 +1,4 @@
-"""Every store: schedules over files are kept, due in their order, fired once, and taken away without being deleted."""
+"""Every store: schedules over files are due in order and fired once; what follows a commit lies in the outbox."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from penstock.store.file_schedules import FileScheduleRow
+from penstock.store.run_store import Batch
 from tests.contract.store_suite import Kit
 
 
@@ -47,3 +48,18 @@ def test_f_x_2_one_that_is_taken_away_is_kept_and_never_due(kit: Kit) -> None:
     assert (store.file_schedules("t"), store.file_schedules_due(500), store.next_file_schedule()) == ([], [], None)
     assert store.file_schedules("t", inactive=True) == [replace(row, active=0, updated_at=9)]
     assert not store.file_schedule_fired(row, 1, 2, 3)
+
+
+def test_f_x_13_follow_ups_lie_in_the_outbox_and_no_sink_sees_them(kit: Kit) -> None:
+    store = kit.open()
+    batch = Batch()
+    batch.outbox += [(1, 2, "follow-up", b"a", 0, 0), (1, 3, "run.moved", b"b", 0, 0), (2, 1, "follow-up", b"c", 0, 50)]
+    store.commit(batch)
+    assert [row[3:5] for row in store.outbox(10, 10)] == [("run.moved", b"b")]
+    ((first, body, tries),) = store.follow_ups(10, 10)
+    assert (body, tries, store.follow_ups_left()) == (b"a", 0, True)
+    store.outbox_moved([], [(first, 60)])
+    assert [row[1:] for row in store.follow_ups(60, 10)] == [(b"c", 0), (b"a", 1)], "the longest due first"
+    assert [row[4] for row in store.outbox(20, 10)] == [b"b"], "one that waits holds up nobody's events"
+    store.outbox_moved([row[0] for row in store.follow_ups(60, 10)], [])
+    assert not store.follow_ups_left() and store.outbox_left()

@@ -160,6 +160,7 @@ ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "due schedules over files": (lambda s: s.file_schedules_due(5), "file_schedule_next"),
     "next schedule over files": (lambda s: s.next_file_schedule(), "file_schedule_next"),
     "schedules over files": (lambda s: s.file_schedules("t"), "file_schedule_scope"),
+    "follow-ups": (lambda s: s.follow_ups(5, 10), "outbox_topic"),
     "next message": (lambda s: s.next_visible("q"), "queue_message_visible"),
     "remarks": (lambda s: s.remarks("t", ["r/1", "r/2"]), "PRIMARY KEY"),
     "newest": (lambda s: s.find_runs(EVERY, 50), "PRIMARY KEY"),

@@ -327,17 +327,26 @@ class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules):
         return [row[:5] for row in sorted(self.disk.tables["intent"].values())]
 
     def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
-        rows = sorted(row for row in self.disk.tables["outbox"].values() if row[3] != "notice")
+        rows = sorted(row for row in self.disk.tables["outbox"].values() if row[3] not in ("notice", "follow-up"))
         held = {row[1] for row in rows if row[6] > now and row[5] > 0}
         due = [row for row in rows if row[6] <= now and row[1] not in held]
         return [row[:6] for row in due[:limit]]
 
     def outbox_left(self) -> bool:
-        return any(row[3] != "notice" for row in self.disk.tables["outbox"].values())
+        return any(row[3] not in ("notice", "follow-up") for row in self.disk.tables["outbox"].values())
 
     def notices(self, now: int, limit: int) -> list[tuple[int, bytes, int]]:
-        rows = sorted(r for r in self.disk.tables["outbox"].values() if r[3] == "notice" and r[6] <= now)
-        return [(row[0], row[4], row[5]) for row in rows[:limit]]
+        return self._of_topic("notice", now, limit)
+
+    def follow_ups(self, now: int, limit: int) -> list[tuple[int, bytes, int]]:
+        return self._of_topic("follow-up", now, limit)
+
+    def follow_ups_left(self) -> bool:
+        return any(row[3] == "follow-up" for row in self.disk.tables["outbox"].values())
+
+    def _of_topic(self, topic: str, now: int, limit: int) -> list[tuple[int, bytes, int]]:
+        rows = [r for r in self.disk.tables["outbox"].values() if r[3] == topic and r[6] <= now]
+        return [(row[0], row[4], row[5]) for row in sorted(rows, key=lambda row: (row[6], row[0]))[:limit]]
 
     def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
         rows = self.disk.tables["outbox"]

@@ -14,6 +14,7 @@ from penstock.store.drafts import DraftStore
 from penstock.store.events import EventStore
 from penstock.store.file_assets import FileAssetStore
 from penstock.store.file_schedules import FileScheduleStore
+from penstock.store.follow_ups import FollowUpStore
 from penstock.store.judgments import JudgmentStore
 from penstock.store.messages import MessageStore
 from penstock.store.queues import QueueStore
@@ -28,7 +29,7 @@ from penstock.store.work_items import WorkItemStore
 class Store(
     RunStore, RunListStore, WorkItemStore, ArtifactStore, ReleaseStore, ScheduleStore, EventStore, MessageStore,
     JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, BatchStore,
-    FileAssetStore, QueueStore, FileScheduleStore, Protocol,
+    FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""
 

@@ -229,6 +229,7 @@ RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent
 #: turns of a journal that one read takes; the first reads take fewer, for those who want the next one only
 JOURNAL_PAGE, _FIRST_PAGE = 1024, 16
 PENDING_RUNS = "SELECT no,tenant,net,priority,created_at FROM run WHERE status=1 AND status<5 AND wake_at IS NULL"
+_TOLD = "topic NOT IN ('notice','follow-up')"  # rows of the outbox that sinks see
 UNFINISHED = "SELECT no FROM run WHERE status IN (0,2,4) AND status < 5"  # «< 5» is what the partial index asks for
 
 
@@ -359,13 +360,13 @@ class SqlRuns(Sql):
 
     def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
         sql = (
-            "SELECT no,run,seq,topic,body,tries FROM outbox WHERE due_at<=? AND topic<>'notice' AND run NOT IN"
-            " (SELECT run FROM outbox WHERE due_at>? AND tries>0 AND topic<>'notice') ORDER BY no LIMIT ?"
+            f"SELECT no,run,seq,topic,body,tries FROM outbox WHERE due_at<=? AND {_TOLD} AND run NOT IN"
+            f" (SELECT run FROM outbox WHERE due_at>? AND tries>0 AND {_TOLD}) ORDER BY no LIMIT ?"
         )
         return self._read(sql, (now, now, limit)).fetchall()
 
     def outbox_left(self) -> bool:
-        return self._one("SELECT 1 FROM outbox WHERE topic<>'notice' LIMIT 1") is not None
+        return self._one(f"SELECT 1 FROM outbox WHERE {_TOLD} LIMIT 1") is not None
 
     def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
         with self.transaction():

@@ -13,6 +13,7 @@ from penstock.store.drafts import SqlDrafts
 from penstock.store.events import SqlEvents
 from penstock.store.file_assets import SqlFileAssets
 from penstock.store.file_schedules import SqlFileSchedules
+from penstock.store.follow_ups import SqlFollowUps
 from penstock.store.judgments import SqlJudgments
 from penstock.store.messages import SqlMessages
 from penstock.store.queues import FORGET_DEAD_MESSAGES, SqlQueues
@@ -29,7 +30,8 @@ INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
-    SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlBatches, SqlFileAssets, SqlQueues, SqlFileSchedules,
+    SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlBatches, SqlFileAssets, SqlQueues,
+    SqlFileSchedules, SqlFollowUps,
 ):  # fmt: skip
     def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
         names = ",".join(f'"{name}"' for name in table.names)

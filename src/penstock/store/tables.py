@@ -189,11 +189,16 @@ OUTBOX = Table(
         _c("no", "int", "order of delivery", key=True),
         _c("run", "int", "run.no"),
         _c("seq", "int", "number of the fact that asks for it"),
-        _c("topic", "text", "event name; notice: a message to people, which no sink sees"),
+        _c(
+            "topic",
+            "text",
+            "event name; no sink sees notice (a message to people) and follow-up (done after an end)",
+        ),
         _c("body", "blob", "msgpack"),
         _c("tries", "int", "deliveries tried so far"),
         _c("due_at", "int", "not before this time"),
     ),
+    (Index("outbox_topic", ("topic", "due_at", "no")),),
 )
 
 INTENT = Table(

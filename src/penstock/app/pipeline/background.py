@@ -1,4 +1,4 @@
-"""What goes on beside the engine: the consumers of queues, and the clock of schedules."""
+"""What goes on beside the engine: the consumers of queues, the clock of schedules, what follows executions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.consumer import QueueConsumer
+from penstock.app.pipeline.follow_ups import FollowUpDelivery
 from penstock.app.pipeline.ingest import Ingest
 from penstock.app.pipeline.schedules import ScheduleClock
 from penstock.app.pipeline.sqs_consumer import SqsConsumer, SqsQueue
@@ -21,16 +22,18 @@ class Consuming:
         self.ingest = ingest or Ingest(door)
         self.consumer = QueueConsumer(self.ingest)
         self.clock = ScheduleClock(door)
+        self.follow_ups = FollowUpDelivery(door)
         queue = SqsQueue.of(door.settings)
         self.sqs = SqsConsumer(door.path, queue) if queue is not None else None
         self.tasks: list[asyncio.Task[None]] = []
 
     @property
     def idle(self) -> bool:
-        return self.consumer.idle
+        return self.consumer.idle and self.follow_ups.idle
 
     def open(self) -> None:
-        self.tasks = [asyncio.ensure_future(self.consumer.run()), asyncio.ensure_future(_again(self.clock.step))]
+        beside = (self.consumer.run(), _again(self.clock.step), _again(self.follow_ups.step))
+        self.tasks = [asyncio.ensure_future(task) for task in beside]
         if self.sqs is not None:
             self.sqs.open()
 

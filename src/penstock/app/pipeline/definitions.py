@@ -42,6 +42,11 @@ class Definition(msgspec.Struct, frozen=True):
         return int(self.about.get("priority", 100))
 
     @property
+    def after(self) -> list[str]:
+        """F-X.12: the codes of the pipelines that it waits for."""
+        return list((self.about.get("dependencies") or {}).get("after", ()))
+
+    @property
     def stages(self) -> list[Mapping[str, Any]]:
         return list(self.about.get("stages", ()))
 

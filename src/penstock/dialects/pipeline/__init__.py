@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.dialects.contract import Dialect
+from penstock.dialects.contract import Dialect, HostServices, Runtime
 from penstock.dialects.pipeline.labels import LABELS
 from penstock.dialects.pipeline.words import WORDS
 from penstock.errors import ExecutionState
@@ -26,6 +26,11 @@ class Pipeline(Dialect):
         from penstock.lang.pipeline.processors import PROCESSORS, ProcessorType
 
         return {name: ProcessorType(name, rollback=True) for name in processor_names() if name not in PROCESSORS}
+
+    def runtime(self, services: HostServices) -> Runtime:
+        from penstock.dialects.pipeline.runtime import PipelineRuntime
+
+        return PipelineRuntime(services)
 
     def title(self, net: Net, source: Callable[[], bytes | None]) -> str:
         return str(about(net).get("pipeline_name") or "")

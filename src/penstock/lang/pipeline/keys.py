@@ -38,5 +38,10 @@ def dependency_key(pipeline_code: str, file_id: int, parents: Iterable[str]) -> 
     return f"dep#{pipeline_code}#{file_id}#{_digest(','.join(sorted(parents)))[:32]}"
 
 
+def action_key(place: str, pipeline_code: str) -> str:
+    """Of an execution that an action begins; `place` tells the end and the action from all others."""
+    return f"action#{pipeline_code}#{_digest(place)}"
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()

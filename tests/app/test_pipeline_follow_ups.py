@@ -1,0 +1,248 @@
+"""What follows executions: events, actions, notices and pipelines that wait for others; at least once, after commit."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from penstock.app.penstock import Penstock
+from penstock.app.pipeline.background import Consuming
+from penstock.app.pipeline.executions import execution, executions
+from penstock.app.pipeline.follow_ups import FollowUpDelivery
+from penstock.app.pipeline.ingest import Ingest
+from penstock.executors.contract import failed
+from penstock.lang.pipeline.messages import messages_of
+from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, until
+from tests.conformance.decision.world import go
+from tests.servers.postgres import database
+
+STORES = {"sqlite": lambda: "", "postgresql": database}
+EXTRACTED = {
+    "output": {"text": "hello"}, "output_ref": "tenants/t/x",
+    "extraction": {"extractionType": "text", "method": "html", "confidence": 0.75},
+}  # fmt: skip
+
+
+class Receiver:
+    """Takes what is posted, and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.posted: list[tuple[str, str | None, dict[str, Any]]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.posted.append((self.path, self.headers["Idempotency-Key"], body))
+                self.send_response(outer.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    made = Receiver()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+HERE = {"http.allow": ["127.0.0.1"]}
+
+
+async def begun(door: Penstock, **more: Any) -> str:
+    (receipt,) = await Ingest(door).take(messages_of({**EXAMPLE, **more}))
+    (id,) = receipt.started
+    return id
+
+
+async def followed(door: Penstock) -> None:
+    """Until nothing is left to do."""
+    delivery = FollowUpDelivery(door)
+    while await delivery.step():
+        pass
+
+
+def told(door: Penstock, name: str) -> list[tuple[str, dict[str, Any]]]:
+    events = door.store.events(door.tenant, name)
+    return [(event.id, msgspec.msgpack.decode(event.body)) for event in events]
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_f_5_1_an_extraction_is_told_with_its_trace_and_key(tmp_path: Path, store: str) -> None:
+    """F-5.1, F-X.24, F-7.1, F-9.5, F-A.1: in the store's own events, once by its key."""
+
+    async def scene() -> None:
+        processor = Processor({"first": EXTRACTED})
+        async with driven(tmp_path, a_pipeline(), processor=processor, store=STORES[store]()) as root:
+            door = root.of("tnt_demo")
+            id = await begun(root)
+            look = await ended(door, id)
+            await followed(root)
+            ((key, event),) = told(door, "extraction.completed")
+            assert key == f"{id}:first:text" and look.file is not None
+            decided = {
+                "executionId": id, "fileId": look.file.id, "extractionType": "text", "method": "html",
+                "confidence": 0.75, "traceId": EXAMPLE["traceId"],
+            }  # fmt: skip
+            assert decided.items() <= event.items()
+            assert not root.store.follow_ups_left()
+
+    go(scene())
+
+
+def test_f_5_1_that_an_event_goes_to_the_address_of_the_settings_until_it_is_taken(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    """F-X.24: at least once, with the same key each time."""
+
+    async def scene() -> None:
+        settings = {**HERE, "pipelines.events.url": receiver.url + "/events"}
+        async with driven(tmp_path, a_pipeline(), processor=Processor({"first": EXTRACTED}), settings=settings) as root:
+            receiver.status = 503
+            id = await begun(root)
+            await ended(root.of("tnt_demo"), id)
+            await followed(root)
+            assert len(receiver.posted) == 1 and root.store.follow_ups_left()
+            receiver.status = 200
+            beside = Consuming(root)
+            beside.open()
+            try:
+                await until(lambda: not root.store.follow_ups_left())
+            finally:
+                await beside.close()
+            first, second = receiver.posted
+            assert first == second
+            path, key, body = first
+            assert (path, key, body["type"]) == ("/events", f"{id}:first:text", "extraction.completed")
+            assert body["data"]["traceId"] == EXAMPLE["traceId"]
+
+    go(scene())
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "actions"), [(None, "COMPLETED", "success_actions"), ("bad", "FAILED", "failure_actions")]
+)
+def test_f_x_13_actions_follow_the_end_that_they_are_for(
+    tmp_path: Path, receiver: Receiver, answer: str | None, status: str, actions: str
+) -> None:
+    """F-X.13: an event, a webhook, another pipeline for the same file; the other end's are left alone."""
+
+    async def scene() -> None:
+        wanted = [
+            {"type": "event", "name": "pictures.done"},
+            {"type": "webhook", "url": receiver.url + "/done"},
+            {"type": "pipeline", "code": "NEXT"},
+        ]
+        other = "failure_actions" if actions == "success_actions" else "success_actions"
+        definition = a_pipeline(**{actions: wanted, other: [{"type": "event", "name": "never"}]})
+        following = a_pipeline("NEXT", pipeline_type="SCHEDULED", stages=[a_stage("only", 1)])
+        processor = Processor({"second": failed("BAD", "permanent", "kim@example.com is broken")} if answer else {})
+        async with driven(tmp_path, definition, following, processor=processor, settings=HERE) as root:
+            door = root.of("tnt_demo")
+            id = await begun(root)
+            look = await ended(door, id)
+            await followed(root)
+            await until(lambda: len(receiver.posted) == 1)
+            ((_, event),) = told(door, "pictures.done")
+            path, key, body = receiver.posted[0]
+            assert (look.status, path, body["status"], event["status"]) == (status, "/done", status, status)
+            assert key and body["executionId"] == id and body["traceId"] == EXAMPLE["traceId"]
+            assert (body.get("error") or {}).get("code") == ("BAD" if answer else None)
+            assert "kim@" not in json.dumps(body), "what was in the file is told to nobody"
+            assert told(door, "never") == []
+            (next_one,) = executions(door, code="NEXT")
+            again = await ended(door, next_one.execution_id)
+            assert (again.trigger_type, again.parent_execution_id) == ("DEPENDENCY", id)
+            assert look.file is not None and again.file is not None and again.file.id == look.file.id
+            assert (again.trace_id, execution(door, id).status) == (EXAMPLE["traceId"], status)
+
+    go(scene())
+
+
+def test_f_x_13_notifications_go_to_log_webhook_and_mail_at_the_ends_that_are_named(
+    tmp_path: Path, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "penstock")
+
+    async def scene() -> None:
+        channels = [
+            {"type": "log"}, {"type": "webhook", "url": receiver.url + "/told"},
+            {"type": "email", "to": "outbox:ops@example.com"},
+        ]  # fmt: skip
+        definition = a_pipeline(notification_config={"on": ["FAILED"], "channels": channels})
+        processor = Processor({"second": failed("BAD", "permanent", "no")})
+        async with driven(tmp_path, definition, processor=processor, settings=HERE) as root:
+            door = root.of("tnt_demo")
+            id = await begun(root)
+            await ended(door, id)
+            await followed(root)
+            await until(lambda: len(receiver.posted) == 1 and len(root.store.messages("tnt_demo")) == 1)
+            assert receiver.posted[0][2]["error"] == {"code": "BAD", "stage": "second"}
+            (mail,) = root.store.messages("tnt_demo")
+            assert (mail.channel, mail.target) == ("email", "outbox:ops@example.com") and id.encode() in mail.body
+            assert f"execution {id} pipeline=IMG_BASIC status=FAILED" in caplog.text
+            processor.answers = {}
+            await ended(door, await begun(root, key="b"))
+            await followed(root)
+            assert len(receiver.posted) == 1, "COMPLETED is not named"
+
+    go(scene())
+
+
+def test_f_x_13_that_a_receiver_that_refuses_changes_nothing_of_the_execution(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    async def scene() -> None:
+        receiver.status = 400
+        actions = [{"type": "webhook", "url": receiver.url}, {"type": "pipeline", "code": "NONE"}]
+        async with driven(tmp_path, a_pipeline(success_actions=actions), settings=HERE) as root:
+            id = await begun(root)
+            look = await ended(root.of("tnt_demo"), id)
+            await followed(root)
+            await until(lambda: len(receiver.posted) == 1 and not root.store.notices_left())
+            assert (execution(root.of("tnt_demo"), id), root.store.follow_ups_left()) == (look, False)
+
+    go(scene())
+
+
+def test_f_x_13_what_was_written_and_not_done_before_a_crash_is_done_after_it(tmp_path: Path) -> None:
+    """At least once: whoever dies between the end and what follows loses nothing, and a second time changes nothing."""
+
+    async def first() -> str:
+        actions = [{"type": "event", "name": "done"}, {"type": "pipeline", "code": "NEXT"}]
+        following = a_pipeline("NEXT", pipeline_type="SCHEDULED")
+        async with driven(tmp_path, a_pipeline(success_actions=actions), following) as root:
+            id = await begun(root)
+            await ended(root.of("tnt_demo"), id)
+            return id
+
+    async def second() -> None:
+        async with driven(tmp_path) as root:
+            door = root.of("tnt_demo")
+            rows = root.store.follow_ups(root.now(), 100)
+            delivery = FollowUpDelivery(root)
+            moved, delivery.door.store.outbox_moved = root.store.outbox_moved, lambda *_: None  # type: ignore[method-assign]
+            assert await delivery.step() == len(rows) == 3
+            root.store.outbox_moved = moved  # type: ignore[method-assign]
+            await followed(root)
+            assert len(told(door, "done")) == len(executions(door, code="NEXT")) == 1
+
+    go(first())
+    go(second())
