@@ -66,6 +66,33 @@ def bad(context: ProcessorContext) -> Any:
     return {"done": True}
 
 
+@processor("TestLeave")
+def leave(context: ProcessorContext) -> Any:
+    """Starts what would outlive it, and then hangs, dies or ends well; `pids` gets the numbers of all."""
+    pids = Path(context.config["pids"])
+    ready, told = os.pipe()
+    for _ in range(20 if context.config["how"] == "forks" else 1):
+        if os.fork() == 0:
+            os.setsid() if context.config["how"] == "setsid" else None
+            if context.config["how"] == "daemon":
+                os.setsid()
+                if os.fork() != 0:
+                    os._exit(0)
+            with pids.open("a") as file:
+                file.write(f"{os.getpid()} ")
+            os.write(told, b".")
+            while True:
+                time.sleep(60)
+    os.read(ready, 1)
+    with pids.open("a") as file:
+        file.write(f"{os.getpid()} ")
+    if context.config["end"] == "exit":
+        os._exit(3)
+    while context.config["end"] == "hang":
+        time.sleep(60)
+    return {"done": True}
+
+
 @processor("TestUndo")
 class Undo:
     def process(self, context: ProcessorContext) -> dict[str, Any]:

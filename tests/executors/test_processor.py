@@ -166,6 +166,58 @@ def test_f_x_33_that_a_flood_of_output_is_resource_limit(pipeline: PipelineBench
     assert failure.code == "RESOURCE_LIMIT"
 
 
+def test_f_x_33_less_than_a_second_of_processor_time_is_a_limit_too(pipeline: PipelineBench) -> None:
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    failure = pipeline.failed("TestBad", file, {"how": "spin"}, limits={"cpu_seconds": 0.5})
+    assert failure.code == "RESOURCE_LIMIT"
+    assert pipeline.failed("TestBad", file, {"how": "spin"}, limits={"cpu_seconds": 1.5}).code == "RESOURCE_LIMIT"
+
+
+def test_f_x_33_metrics_that_a_stage_is_asked_for_are_told_of_the_share_that_is_sampled(
+    pipeline: PipelineBench,
+) -> None:
+    """Of what the stage has used, and of the numbers that it has answered; what it does not know is left out."""
+    file = pipeline.put("a.png", png(40, 30), "image/png")
+    emit = ["wall_ms", "bytes_in", "width", "format", "nonsense"]
+    body = pipeline.done("ImageThumbnail", file, metrics={"emit": emit, "sample": 1})
+    assert set(body["metrics"]) == {"wall_ms", "bytes_in", "width"}
+    assert (body["metrics"]["bytes_in"], body["metrics"]["width"]) == (file["size"], 40)
+    assert "metrics" not in pipeline.done("ImageThumbnail", file)
+    assert "metrics" not in pipeline.done("ImageThumbnail", file, metrics={"emit": emit, "sample": 0})
+    text = pipeline.put("a.txt", b"a", "text/plain")
+    told = [
+        "metrics" in pipeline.done("Copy", text, metrics={"emit": ["size"], "sample": 0.5}, request={"run": f"e{n}"})
+        for n in range(30)
+        for _ in range(2)
+    ]
+    assert told[::2] == told[1::2], "an execution is sampled or not, whatever its attempt"
+    assert 5 <= sum(told[::2]) <= 25
+
+
+@pytest.mark.parametrize("how", ["setsid", "daemon", "forks"])
+@pytest.mark.parametrize("end", ["hang", "exit", "good"])
+def test_f_x_33_what_a_processor_has_started_is_gone_with_it_whatever_it_did_to_stay(
+    pipeline: PipelineBench, tmp_path: Path, how: str, end: str
+) -> None:
+    """In a session of its own, forked twice, or forked again and again."""
+    pids = tmp_path / "pids"
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    args = pipeline.args("TestLeave", file, {"how": how, "end": end, "pids": str(pids)})
+
+    async def main() -> None:
+        task = asyncio.create_task(pipeline.executor.run(pipeline.bench.request(args), pipeline.bench.services))
+        while not pids.exists() or len(pids.read_text().split()) < 2:
+            await asyncio.sleep(0.01)
+        if end == "hang":
+            task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(main())
+    numbers = [int(word) for word in pids.read_text().split()]
+    _until(lambda: not any(map(is_alive, numbers)))
+    assert pipeline.done("Copy", file)
+
+
 def test_f_x_33_labels_select_workers(pipeline: PipelineBench) -> None:
     file = pipeline.put("a.txt", b"a", "text/plain")
     assert pipeline.failed("Copy", file, limits={"labels": ["gpu"]}).code == "RESOURCE_LABELS"

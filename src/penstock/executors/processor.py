@@ -7,6 +7,8 @@ when the stage has ended, however it ended. What it makes becomes an object only
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import math
 import os
 import shutil
 import signal
@@ -40,8 +42,8 @@ _MIB = 1024 * 1024
 
 
 class ProcessorExecutor:
-    """args: stage, seq, processor, config, params, file, input, input_validation, output_validation, limits; or `undo`
-    with the same: the processor's way back.
+    """args: stage, seq, processor, config, params, file, input, input_validation, output_validation, limits, metrics;
+    or `undo` with the same: the processor's way back.
 
     An answer's body is {stage, output, output_ref, mime, size, file, input_ref, usage, warnings} and, where something
     was extracted, `extraction`. `file` is what the next stage works on: what was made, else what came in.
@@ -210,7 +212,7 @@ class _Attempt:
         most = self._setting("max_memory_mb", 0)
         return WorkerLimits(
             (min(memory, most) if most else memory) * _MIB,
-            _number(asked.get("cpu_seconds"), self._setting("cpu_seconds", CPU_SECONDS)),
+            _seconds(asked.get("cpu_seconds"), self._setting("cpu_seconds", CPU_SECONDS)),
             self._setting("max_output_bytes", OUTPUT_BYTES),
         )
 
@@ -249,7 +251,26 @@ class _Attempt:
         log = await self._log(folder, store)
         body |= {"log_ref": log} if log else {}
         body |= {"extraction": _extraction(made.extraction)} if made.extraction is not None else {}
+        metrics = self._metrics(usage, output)
+        body |= {"metrics": metrics} if metrics else {}
         return Done(body)
+
+    def _metrics(self, usage: Mapping[str, int], output: Any) -> dict[str, float]:
+        """F-X.33: what `metrics_config` asks for, of the usage and of the numbers in the output. An execution is in the
+        sample or not, whichever attempt it is."""
+        asked = self.args.get("metrics")
+        if not isinstance(asked, Mapping) or not asked.get("emit"):
+            return {}
+        digest = hashlib.sha256(f"{self.request.run}\0{self.stage}".encode()).digest()
+        if int.from_bytes(digest[:8], "big") >= float(asked.get("sample", 1)) * 2**64:
+            return {}
+        known = {**(output if isinstance(output, Mapping) else {}), **usage}
+        numbers = {name: known.get(name) for name in map(str, asked["emit"])}
+        return {
+            name: value
+            for name, value in numbers.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
 
     async def _problem(self, problem: Problem, folder: Path, store: ObjectStore, usage: dict[str, int]) -> Outcome:
         detail = dict(problem.detail) if isinstance(problem.detail, Mapping) else {}
@@ -343,6 +364,11 @@ def _shortened(outcome: Failed) -> Failed:
 
 def _number(value: Any, otherwise: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else otherwise
+
+
+def _seconds(value: Any, otherwise: int) -> int:
+    """Whole ones: processor time is limited by the second."""
+    return math.ceil(value) if isinstance(value, float) and 0 < value < math.inf else _number(value, otherwise)
 
 
 def _ms(began: float) -> int:

@@ -198,6 +198,7 @@ class _Lowering:
             "output_validation": fields.output_validation,
             "limits": _limits(self.definition.top.resource_requirements, fields.resource_allocation),
             "timeout_s": fields.timeout_seconds,
+            **({"metrics": _values(fields.metrics_config)} if fields.metrics_config else {}),
         }
 
     def _retry(self, fields: StageFields) -> Retry:

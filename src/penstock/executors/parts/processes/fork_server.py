@@ -3,6 +3,7 @@
 Started by the engine with one end of a socket. A line in is `{"id", "folder", "memory", "cpu", "file_size", "warm"}`
 or `{"kill": id}`; a line out is `{"id", "pid"}` and, at the end, `{"id", "status", "cpu_ms", "peak_rss"}`. Each worker
 leads a process group that is killed as a whole, and dies with this process; this process ends when the engine does.
+What a worker has started outside of its group becomes a child of this process when the worker ends, and is killed, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 _NICE = 10
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+#: children of this process, by their numbers
+_CHILDREN = Path("/proc/thread-self/children")
 _LOOK_S = 2.0
 
 
@@ -33,6 +36,8 @@ class ForkServer:
         self.children: dict[int, int] = {}  # process → job
         self.ended_reader, self.ended_writer = os.pipe()
         os.set_blocking(self.ended_writer, False)
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(self.ended_writer, warn_on_full_buffer=False)
 
@@ -100,20 +105,29 @@ class ForkServer:
             os._exit(status)
 
     def _reap(self) -> None:
-        while self.children:
+        while True:
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
             if ended is None:
                 return
-            _kill_group(ended.si_pid)  # while nobody else can have its number: what it has started goes with it
+            if ended.si_pid in self.children:
+                _kill_group(ended.si_pid)  # while nobody else can have its number: what it has started goes with it
             pid, status, used = os.wait4(ended.si_pid, 0)
             job = self.children.pop(pid, None)
+            self._kill_orphans()
             if job is not None:
                 cpu = int((used.ru_utime + used.ru_stime) * 1000)
                 code = os.waitstatus_to_exitcode(status)
                 self._say({"id": job, "status": code, "cpu_ms": cpu, "peak_rss": used.ru_maxrss * 1024})
+
+    def _kill_orphans(self) -> None:
+        """What a worker has left behind: they come to us when the one above them has ended."""
+        with contextlib.suppress(OSError, ValueError):
+            for pid in map(int, _CHILDREN.read_text().split()):
+                if pid not in self.children:
+                    _kill_group(pid)
 
     def _say(self, line: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
@@ -125,6 +139,11 @@ class ForkServer:
         for pid in list(self.children):
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
+        self.children.clear()
+        with contextlib.suppress(ChildProcessError):
+            while True:  # each that ends may leave others
+                self._kill_orphans()
+                os.wait()
 
 
 def _kill_group(pid: int) -> None:
