@@ -82,6 +82,7 @@ def test_f_a_13_resume_goes_on_at_the_stage_that_failed(tmp_path: Path) -> None:
             assert await steering.retry(mine, id) is None
             await until(lambda: execution(mine, id).status == "COMPLETED")
             assert processor.asked == ["s1", "s2", "s2", "s3"]
+            assert statuses(execution(mine, id)) == ["COMPLETED"] * 3, "as the newest attempt has left it"
             with pytest.raises(ExecutionState) as refused:
                 await steering.retry(mine, id)
             assert refused.value.code == "PP-409-STATE" and refused.value.facts["state"] == "COMPLETED"

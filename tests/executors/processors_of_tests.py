@@ -93,6 +93,15 @@ def leave(context: ProcessorContext) -> Any:
     return {"done": True}
 
 
+@processor("TestRemove")
+def remove(context: ProcessorContext) -> dict[str, Any]:
+    """Somebody takes the bucket away while its file is processed."""
+    folder = Path(context.config["folder"])
+    if folder.is_dir():
+        folder.rename(folder.with_name(f"{folder.name}.away"))
+    return {"removed": True}
+
+
 @processor("TestUndo")
 class Undo:
     def process(self, context: ProcessorContext) -> dict[str, Any]:

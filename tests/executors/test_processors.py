@@ -359,6 +359,27 @@ def test_f_x_14_ocr_reads_a_picture(pipeline: PipelineBench) -> None:
     assert failure.code == "PROGRAM_FAILED"
 
 
+def _languages() -> str:
+    if shutil.which("tesseract") is None:
+        return ""
+    return subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.skipif("kor" not in _languages().split(), reason="tesseract cannot read Korean: tesseract-ocr-kor")
+def test_f_x_14_ocr_reads_korean(pipeline: PipelineBench) -> None:
+    fonts = [file for name in ("NanumGothic.ttf", "NotoSansCJK*.ttc") for file in Path("/usr/share/fonts").rglob(name)]
+    if not fonts:
+        pytest.skip("there is no font with Korean letters")
+    out = io.BytesIO()
+    image = Image.new("RGB", (800, 160), "white")
+    ImageDraw.Draw(image).text((20, 20), "대한민국 품질", "black", ImageFont.truetype(str(fonts[0]), 72))
+    image.save(out, "PNG")
+    body = pipeline.done(
+        "OcrProcessor", pipeline.put("a.png", out.getvalue(), "image/png"), {"language": "kor", "psm": 7}
+    )
+    assert "대한민국" in pipeline.object(body).decode()
+
+
 def test_f_x_14_command_is_off_unless_the_operator_lists_it(pipeline: PipelineBench) -> None:
     file = pipeline.put("a.txt", b"b\na\n", "text/plain")
     line = {"command": ["sort", "{input}"]}

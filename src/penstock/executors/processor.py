@@ -313,7 +313,8 @@ def _result(end: WorkerEnd, context: ProcessorContext, limits: WorkerLimits) -> 
         if result.problem is not None:
             return result.problem
         return result.output or Output()
-    if end.cpu_ms >= limits.cpu_seconds * 1000 - 100 and end.status in (-signal.SIGXCPU, -signal.SIGKILL):
+    killed = end.status == -signal.SIGKILL and end.cpu_ms >= limits.cpu_seconds * 1000
+    if end.status == -signal.SIGXCPU or killed:  # the first is sent for nothing else
         return Problem("RESOURCE_LIMIT", "resource", f"«{name}» worked more than {limits.cpu_seconds} s")
     if end.status in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS) and end.peak_rss > 0.8 * limits.memory_bytes:
         return Problem("RESOURCE_LIMIT", "resource", f"«{name}» needs more memory than {limits.memory_bytes} bytes")

@@ -117,6 +117,7 @@ def test_a_document_may_have_every_column() -> None:
     net = lowered(full)
     assert net.queued and net.declares.version == 3 and net.active_timeout_ms == 9000
     assert node(net, "only").effect.args["limits"] == {"labels": ["gpu"], "memory_mb": 64, "cpu_seconds": 2.5}
+    assert node(net, "only").effect.args["metrics"] == {"emit": ["a"], "sample": 0.5}
 
 
 @pytest.mark.parametrize("name", ["pipeline_code", "pipeline_name", "file_type"])

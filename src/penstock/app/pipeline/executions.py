@@ -296,7 +296,8 @@ class StageStory:
 
 
 _HEARD = {
-    "fired": StageStory._fired, "effect.asked": StageStory._asked, "attempt.failed": StageStory._attempt_failed,
+    "fired": StageStory._fired, "revived": StageStory._fired, "effect.asked": StageStory._asked,
+    "attempt.failed": StageStory._attempt_failed,
     "settled": StageStory._settled, "swept": StageStory._swept, "run.moved": StageStory._moved,
     "run.reopened": StageStory._reopened, "run.started": StageStory._started,
 }  # fmt: skip

@@ -54,6 +54,8 @@ def page_texts(context: ProcessorContext) -> list[str]:
     except (ProcessorError, MemoryError):
         raise
     except Exception as error:  # whatever a broken file brings about
+        if type(error).__name__ == "LimitReachedError":  # of pypdf, where it knows it
+            raise beyond_limit("the PDF unfolds to more than is read of one") from None
         raise bad_file(f"the PDF is broken ({type(error).__name__})") from None
     return texts
 
