@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 
 from penstock.app.penstock import Penstock
+from penstock.app.pipeline.background import Consuming
 from penstock.app.pipeline.executions import executions
 from penstock.app.pipeline.folder_watch import FolderWatch, is_temporary
 from penstock.app.pipeline.watcher import FolderPipeline, Moved
+from penstock.errors import BadInput
 from penstock.executors.contract import failed
 from penstock.executors.parts.objects import Buckets
 from tests.app.pipelines import Processor, a_pipeline, driven, until
@@ -146,5 +149,37 @@ def test_f_x_6_what_failed_says_so_beside_its_file_and_the_next_file_goes_on(tmp
             assert [(stage.stage_code, stage.status) for stage in bad.stages] == [("first", "FAILED"), ("second", None)]
             assert '"IMAGE_BROKEN"' in (inbox / f"{bad.file.key}.results" / "IMG_BASIC.json").read_text()  # type: ignore[union-attr]
             assert pipeline.unmatched == ["notes.txt"]
+
+    go(scene())
+
+
+def test_f_x_20_folders_of_settings_are_watched_for_their_tenants(tmp_path: Path, inbox: Path) -> None:
+    """F-1.0.2: beside the engine, as in a server; a folder that is away for a while is found again."""
+
+    async def scene() -> None:
+        settings = {"pipelines.buckets.inbox": inbox.as_uri(), "pipelines.watch.inbox": "acme"}
+        inbox.rename(tmp_path / "away")
+        async with driven(tmp_path, a_pipeline(), processor=Processor(), settings=settings) as door:
+            beside = Consuming(door)
+            beside.open()
+            try:
+                await asyncio.sleep(0.05)
+                (tmp_path / "away" / "a.png").write_bytes(b"12")
+                (tmp_path / "away").rename(inbox)
+                await until(lambda: any(each.status == "COMPLETED" for each in executions(door.of("acme"))))
+            finally:
+                await beside.close()
+            assert executions(door) == []
+
+    go(scene())
+
+
+@pytest.mark.parametrize(("bucket", "tenant"), [("s3://bucket", "acme"), ("file:///nowhere", "a/b"), (None, "acme")])
+def test_f_x_20_what_cannot_be_watched_is_told_at_the_start(tmp_path: Path, bucket: str | None, tenant: str) -> None:
+    async def scene() -> None:
+        settings = {"pipelines.watch.inbox": tenant} | ({"pipelines.buckets.inbox": bucket} if bucket else {})
+        async with driven(tmp_path, a_pipeline(), processor=Processor(), settings=settings) as door:
+            with pytest.raises(BadInput, match=r"inbox|tenant"):
+                Consuming(door)
 
     go(scene())

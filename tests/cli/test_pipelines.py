@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import time
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.serving import serving, until
 from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage
 from tests.cli.shell import ROOT, Shell
 
@@ -111,6 +113,21 @@ def test_a_file_that_comes_later_is_processed_while_it_watches(penstock: Shell, 
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == 0
+
+
+def test_f_6_2_what_is_watched_is_in_the_console(penstock: Shell, inbox: Path) -> None:
+    """F-X.20, F-6.2: one process watches the folder, drives the store and answers over HTTP."""
+    document = defined(penstock, a_pipeline(file_type="ANY", stages=[a_stage("sum", 1, processor_type="Checksum")]))
+    (inbox / "here.txt").write_text("hello")
+    with serving(penstock.folder, *WATCH, "--definition", str(document), "--console") as server:
+        with contextlib.closing(server.client("admin@example.com")) as client:
+            ended = until(
+                lambda: client.get("/pipelines/executions").json()["items"],
+                lambda items: bool(items) and items[0]["status"] == "COMPLETED",
+            )
+            assert len(ended) == 1
+            assert "<html" in client.get(server.url).text
+        assert (inbox / "here.txt.results" / "IMG_BASIC.json").exists()
 
 
 def test_f_x_11_that_a_schedule_is_made_listed_fired_and_ended(penstock: Shell, inbox: Path) -> None:

@@ -56,8 +56,12 @@ def dev(
     store: Store = STORE,
 ) -> int:
     """Serve on this machine for trying things out: a sample tenant, a demo user per role, no keys."""
-    door = _door(store, "dev", "others")
-    return _run(door, store, "127.0.0.1", port, dev=True, names=_HERE, folder=folder, living=not quiet)
+    return serve_here(_door(store, "dev", "others"), store, port, folder=folder, living=not quiet)
+
+
+def serve_here(door: Penstock, store: Path, port: int, *, folder: Path | None = None, living: bool = False) -> int:
+    """For whoever sits at this machine: no keys, a demo user per role."""
+    return _run(door, store, "127.0.0.1", port, dev=True, names=_HERE, folder=folder, living=living)
 
 
 def _door(store: Path, profile: str | None, shared: Shared) -> Penstock:

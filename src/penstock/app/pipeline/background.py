@@ -1,4 +1,4 @@
-"""What goes on beside the engine: the consumers of queues, the clock of schedules, what follows executions."""
+"""What goes on beside the engine: consumers of queues, watched folders, the clock of schedules, what follows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from penstock.app.pipeline.follow_ups import FollowUpDelivery
 from penstock.app.pipeline.ingest import Ingest
 from penstock.app.pipeline.schedules import ScheduleClock
 from penstock.app.pipeline.sqs_consumer import SqsConsumer, SqsQueue
+from penstock.app.pipeline.watched_folders import watch, watched_folders
 from penstock.errors import StoreError
 
 #: seconds between two looks of what has found nothing to do
@@ -25,14 +26,16 @@ class Consuming:
         self.follow_ups = FollowUpDelivery(door)
         queue = SqsQueue.of(door.settings)
         self.sqs = SqsConsumer(door.path, queue) if queue is not None else None
+        self.folders = watched_folders(door)
         self.tasks: list[asyncio.Task[None]] = []
 
     @property
     def idle(self) -> bool:
-        return self.consumer.idle and self.follow_ups.idle
+        return self.consumer.idle and self.follow_ups.idle and all(folder.idle for folder in self.folders)
 
     def open(self) -> None:
-        beside = (self.consumer.run(), _again(self.clock.step), _again(self.follow_ups.step))
+        beside = [self.consumer.run(), _again(self.clock.step), _again(self.follow_ups.step)]
+        beside += [watch(folder) for folder in self.folders]
         self.tasks = [asyncio.ensure_future(task) for task in beside]
         if self.sqs is not None:
             self.sqs.open()

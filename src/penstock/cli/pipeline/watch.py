@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,10 +14,12 @@ from penstock.app.own_modules import SETTING
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import define as define_pipeline
 from penstock.app.pipeline.executions import Execution
+from penstock.app.pipeline.watched_folders import SETTING as WATCH
 from penstock.app.pipeline.watcher import FolderPipeline, Moved
 from penstock.cli.drive import until_done
 from penstock.cli.options import STORE, Json, Profile, SelectedTenant, Store
 from penstock.cli.output import DONE, FAILED, INTERRUPTED, TONES, print_finding, print_json, say, status_text
+from penstock.cli.serve import PORT, Port, serve_here
 from penstock.cli.settings import read_settings
 from penstock.errors import BadInput
 from penstock.net.draw.marks import Tone
@@ -43,6 +45,10 @@ def watch(
         ),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Stop when every file that is there was processed.")] = False,
+    console: Annotated[
+        bool, typer.Option("--console", help="Serve the console and the API beside it, on this machine only.")
+    ] = False,
+    port: Port = PORT,
     profile: Profile = None,
     json: Json = False,
     store: Store = STORE,
@@ -56,6 +62,8 @@ def watch(
         raise BadInput(what=f"«{folder}»", why="it is no folder", hint=hint)
     watching = _Watching(folder.resolve(), definition or [], store, once=once, json=json, profile=profile)
     watching.modules = processors or []
+    if console:
+        return watching.serve(port)
     try:
         until_done(watching.work())
     except KeyboardInterrupt:
@@ -77,14 +85,27 @@ class _Watching:
         self.unmatched: list[str] = []
         self.modules: list[str] = []
 
-    async def work(self) -> None:
-        settings = read_settings(self.store) | {f"pipelines.buckets.{self.bucket}": self.folder.as_uri()}
+    def _door(self, profile: str | None, **more: Any) -> Penstock:
+        settings = read_settings(self.store) | {f"pipelines.buckets.{self.bucket}": self.folder.as_uri()} | more
         if self.modules:
             known = settings.get(SETTING) or []
             settings[SETTING] = [*([known] if isinstance(known, str) else known), *self.modules]
-        async with Penstock(
-            self.store, settings=settings, profile=self.profile, tenant=SelectedTenant.tenant
-        ) as door:  # fmt: skip
+        return Penstock(self.store, settings=settings, profile=profile, tenant=SelectedTenant.tenant)
+
+    def serve(self, port: int) -> int:
+        """The same in a server: its console shows what is done with the files."""
+        door = self._door("dev").open()
+        try:
+            for file in self.definitions:
+                self._define(door, file)
+        finally:
+            door.close()
+        say(("watching ", "bright_black"), str(self.folder), err=True)
+        watched = {f"{WATCH}{self.bucket}": SelectedTenant.tenant}
+        return serve_here(self._door("dev", **watched), self.store, port)
+
+    async def work(self) -> None:
+        async with self._door(self.profile) as door:
             codes = {self._define(door, file) for file in self.definitions}
             pipeline = FolderPipeline(door, self.folder, self.bucket, alone=len(codes) == 1)
             if not self.json:
