@@ -277,6 +277,7 @@ def test_f_0_5_whoever_drives_the_store_fires_what_is_due(tmp_path: Path) -> Non
             try:
                 add_schedule(door, {**EVERY_MINUTE, "interval_seconds": 1})
                 await until(lambda: len(executions(door, status="COMPLETED")) >= 2)
+                assert {line.pipeline_code for line in executions(door)} == {"IMG_BASIC"}
             finally:
                 await beside.close()
 

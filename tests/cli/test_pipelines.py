@@ -131,7 +131,7 @@ def test_f_6_2_what_is_watched_is_in_the_console(penstock: Shell, inbox: Path) -
 
 
 def test_f_x_11_that_a_schedule_is_made_listed_fired_and_ended(penstock: Shell, inbox: Path) -> None:
-    """F-X.11, F-1.5: whoever works through the store fires what is due, once for each file."""
+    """F-X.11, F-0.5: whoever works through the store fires what is due, once for each file."""
     document = defined(
         penstock,
         a_pipeline(file_type="ANY", pipeline_type="SCHEDULED", stages=[a_stage("sum", 1, processor_type="Checksum")]),

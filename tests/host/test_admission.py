@@ -101,7 +101,7 @@ def test_f_8_2_every_tenant_and_a_net_have_limits_of_their_own(rig: Rig) -> None
     go(scene())
 
 
-def test_f_8_2_a_long_queue_of_one_tenant_is_passed_over_once(rig: Rig) -> None:
+def test_f_8_2_long_queues_of_one_tenant_are_passed_over_once(rig: Rig) -> None:
     """F-8.2, F-4.4: 3,000 of a tenant without room stand before another's; each of those costs the same few reads, and
     those of the first are taken up as its room comes."""
     reads = 0

@@ -1,5 +1,7 @@
-"""Modules of one's own that the settings name: imported before documents are checked or run, so that what their
-decorators register (processors, handlers) is known to every command."""
+"""Modules of one's own that the settings name, imported first: what their decorators register every command knows.
+
+Decorators register processors and handlers; documents are checked and run afterwards.
+"""
 
 from __future__ import annotations
 
