@@ -62,3 +62,48 @@ def test_f_2_6_every_run_that_is_queued_can_be_cancelled_by_the_kernel() -> None
     m = Sim(queued())
     m.do(C.cancel("now"))
     assert m.status == "CANCELLED" and m.fired() == []
+
+
+def test_f_s_5_what_is_resumed_by_hand_is_queued_first() -> None:
+    """F-S.5, F-2.7, F-X.7: FAILED → PENDING, its error gone and its retries counted anew; then it is admitted like any
+    other, and goes on at what has failed."""
+    m = Sim(queued(run_retry=RunRetry(max=1, delay_ms=1)))
+    m.do(C.admit())
+    m.bad("a")
+    m.tick()
+    m.do(C.admit())
+    m.bad("a")
+    assert (m.status, m.st.retries) == ("FAILED", 1)
+    asked = len(m.of("effect.asked"))
+    m.do(C.retry("here"))
+    assert (m.status, m.st.retries, m.st.failure) == ("PENDING", 0, None)
+    assert len(m.of("effect.asked")) == asked and m.run.wake_at() is None
+    with pytest.raises(StatusConflict):
+        m.do(C.retry("here"))
+    m.crash()
+    m.do(C.admit())
+    assert m.status == "RUNNING" and len(m.of("effect.asked")) == asked + 1
+    m.bad("a")
+    assert m.status == "PENDING" and m.st.failure is not None, "its automatic retries are there again"
+    m.tick()
+    m.do(C.admit())
+    m.ok("a")
+    assert (m.status, m.st.retries) == ("COMPLETED", 1)
+
+
+@pytest.mark.parametrize("how", ["here", "restart"])
+def test_f_s_5_both_ways_to_go_on_wait_for_room(how: str) -> None:
+    """F-S.5: also from the start again; and what waits can be cancelled by the kernel."""
+    m = Sim(queued())
+    m.do(C.admit())
+    m.bad("a")
+    m.do(C.retry(how))
+    m.crash()
+    assert m.status == "PENDING"
+    m.do(C.admit())
+    m.crash()
+    assert m.status == "RUNNING"
+    m.bad("a")
+    m.do(C.retry(how))
+    m.do(C.cancel("now"))
+    assert m.status == "CANCELLED"

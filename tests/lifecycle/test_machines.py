@@ -21,7 +21,9 @@ EVERY = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 
 #: Out of a terminal status lead only these rows.
 EXITS = {
-    "run": {("FAILED", "operator_retry"), ("FAILED", "compensate"), ("COMPLETED", "compensate")},
+    "run": {
+        ("FAILED", "operator_retry"), ("FAILED", "retry_queued"), ("FAILED", "compensate"), ("COMPLETED", "compensate"),
+    },  # fmt: skip
     "firing": {("failed", "revive")},
     "effect": {("dead", "replay")},
     "timer": set(),
@@ -126,6 +128,7 @@ def test_run_statuses() -> None:
         ("COMPENSATING", "compensation_done", "COMPENSATED"),
         ("COMPENSATING", "compensation_failed", "FAILED"),
         ("FAILED", "operator_retry", "RUNNING"),
+        ("FAILED", "retry_queued", "PENDING"),
         ("RUNNING", "run_retry", "PENDING"),
         ("PENDING", "retry_allowed", "RUNNING"),
     ],

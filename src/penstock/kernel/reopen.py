@@ -30,11 +30,11 @@ def admit(r: Run, c: C.Command) -> None:
         raise Refused(why="it is paused")
     if any(timer.why == "run_retry" for timer in st.timers.values()):
         raise Refused(why="its next attempt is not due yet")
-    if st.reopen is not None:
+    if st.reopen is not None and st.failure is not None:
         try_again(r)
         return
     r.record((F.MOVED, "RUNNING", "start", None))
-    fire_starts(r)
+    _begin_again(r, st.reopen)
 
 
 def try_again(r: Run) -> None:
@@ -63,15 +63,24 @@ def _blamed(r: Run, failure: Failure) -> CNode:
 def reopen(r: Run, retries: int, how: str) -> None:
     """The same firing, hence the same idempotency key, and the next attempt; or the start nodes again."""
     st = r.st
-    was = st.reopen
-    assert was is not None
+    assert st.reopen is not None
+    by_hand = st.status != PENDING
     r.record((F.REOPENED, how, retries, True) if r.net.queued else (F.REOPENED, how, retries))
-    r.record((F.MOVED, "RUNNING", "retry_allowed" if st.status == PENDING else "operator_retry", None))
     if how == "restart":
         r.by_scope.clear()
-        fire_starts(r)
+    if by_hand and r.net.queued:  # it waits for room like any other (F-S.5); `admit` goes on
+        r.record((F.MOVED, "PENDING", "retry_queued", None))
         return
-    bring_back(r, was.firing, was.attempt)
+    r.record((F.MOVED, "RUNNING", "operator_retry" if by_hand else "retry_allowed", None))
+    _begin_again(r, st.reopen)
+
+
+def _begin_again(r: Run, was: Reopen | None) -> None:
+    """At what has failed; or, when nothing is left to be revived, at the start nodes."""
+    if was is None:
+        fire_starts(r)
+    else:
+        bring_back(r, was.firing, was.attempt)
 
 
 def bring_back(r: Run, no: int, attempt: int) -> None:

@@ -31,6 +31,7 @@ RUN = Machine(
         T("COMPENSATING", "compensation_failed", "FAILED", "W-2.2.2"),
         T("COMPENSATING", "cancel_done", "CANCELLED", "KERNEL 6: a boundary cancel ends so whatever the undoing said"),
         T("FAILED", "operator_retry", "RUNNING", "W-2.2.3"),
+        T("FAILED", "retry_queued", "PENDING", "F-S.5: by hand, where runs wait for room"),
         *each(("FAILED", "COMPLETED"), "compensate", "COMPENSATING", "KERNEL 7"),
     ),
     terminal=("COMPLETED", "FAILED", "CANCELLED", "COMPENSATED"),

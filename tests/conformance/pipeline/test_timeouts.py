@@ -57,6 +57,8 @@ def test_f_2_7_f_s_5_every_attempt_out_of_time_is_resumed_where_it_was() -> None
     m.tick()
     assert execution_status(m.status, "timeout", 0) == "TIMEOUT"
     m.do(C.retry("here"))
+    assert m.status == "PENDING"
+    m.do(C.admit())
     m.now += 9000
     m.ok("b")
     assert m.status == "COMPLETED" and asked(m) == ["a", "b", "b"]
