@@ -215,3 +215,58 @@ def test_f_8_3_usage_is_summed_by_tenant_and_day(tmp_path: Path) -> None:
             assert (day.peak_rss, day.cost) == (7, 10.0) and usage(door) == []
 
     go(scene())
+
+
+def test_f_x_7_resumed_executions_wait_for_their_turn_and_keep_their_attempts(tmp_path: Path) -> None:
+    """F-S.5, F-2.7, F-X.7: PENDING with retry_count 0 and no error while another has the place; then in the order of
+    priority and age; earlier attempts are told with their errors."""
+
+    async def scene() -> None:
+        gate = Gate()
+        processor = Processor({"s2": BROKEN, "hold": gate})
+        failing = a_pipeline("FAILS", stages=THREE, max_retries=1, retry_delay_seconds=0)
+        holding = a_pipeline("HOLDS", stages=[a_stage("hold", 1)], file_type="PDF", priority=7)
+        settings = {"admission.slots": 1}
+        async with driven(tmp_path, failing, holding, processor=processor, settings=settings) as door:
+            mine, id = await begun(door)
+            look = await ended(mine, id)
+            assert (look.status, look.retry_count) == ("FAILED", 1)
+            assert [(each.status, each.retry_count) for each in look.attempts] == [("FAILED", 0), ("FAILED", 1)]
+            _, first = await begun(door, key="b.pdf", mime="application/pdf")
+            _, later = await begun(door, key="c.pdf", mime="application/pdf")
+            await gate.entered.wait()
+            asked = len(processor.asked)
+            del processor.answers["s2"]
+            assert await steering.retry(mine, id, "resume") is None
+            look = execution(mine, id)
+            assert (look.status, look.retry_count, look.error, look.error_stage) == ("PENDING", 0, None, None)
+            with pytest.raises(ExecutionState) as refused:
+                await steering.retry(mine, id, "resume")
+            assert refused.value.facts["state"] == "PENDING"
+            gate.open.set()
+            for each in (first, later, id):
+                assert (await ended(mine, each)).status == "COMPLETED"
+            assert processor.asked[asked:] == ["s2", "s3", "hold"], "the oldest of one priority comes first"
+            look = execution(mine, id)
+            errors = [None if each.error is None else each.error.code for each in look.attempts]
+            assert errors == ["IMAGE_BROKEN", "IMAGE_BROKEN", None]
+            assert [each.status for each in look.attempts] == ["FAILED", "FAILED", "COMPLETED"]
+            assert [each.trigger for each in look.attempts] == ["UPLOAD", "RETRY", "RESUME"]
+
+    go(scene())
+
+
+def test_f_x_6_what_waits_for_its_next_attempt_counts_it(tmp_path: Path) -> None:
+    """F-X.6: retry_count++ and back to PENDING with next_attempt_at; the error fields are kept."""
+
+    async def scene() -> None:
+        definition = a_pipeline(stages=THREE, max_retries=2, retry_delay_seconds=3600)
+        async with driven(tmp_path, definition, processor=Processor({"s2": BROKEN})) as door:
+            mine, id = await begun(door)
+            await until(lambda: execution(mine, id).retry_count == 1)
+            look = execution(mine, id)
+            assert (look.status, look.error_stage) == ("PENDING", "s2")
+            assert look.error is not None and look.error.code == "IMAGE_BROKEN"
+            assert look.next_attempt_at is not None and look.next_attempt_at > door.now() + 3_000_000
+
+    go(scene())

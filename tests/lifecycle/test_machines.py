@@ -22,8 +22,11 @@ EVERY = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 #: Out of a terminal status lead only these rows.
 EXITS = {
     "run": {
-        ("FAILED", "operator_retry"), ("FAILED", "retry_queued"), ("FAILED", "compensate"), ("COMPLETED", "compensate"),
-    },  # fmt: skip
+        ("FAILED", "operator_retry"),
+        ("FAILED", "retry_queued"),
+        ("FAILED", "compensate"),
+        ("COMPLETED", "compensate"),
+    },
     "firing": {("failed", "revive")},
     "effect": {("dead", "replay")},
     "timer": set(),

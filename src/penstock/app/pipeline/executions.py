@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.app.pipeline.attempts import AttemptStory, ExecutionAttempt, StageError, stage_error
 from penstock.app.pipeline.definitions import LANGUAGE
 from penstock.app.runs.queries import Queries
 from penstock.dialects.pipeline import about
@@ -21,12 +22,6 @@ from penstock.store.run_store import RunRow
 _OUTCOMES = {"done": "SUCCEEDED", "failed": "FAILED", "skipped": "SKIPPED", "interrupted": "CANCELLED"}
 #: rows that one page of a list looks at
 _LOOKED = 500
-
-
-class StageError(msgspec.Struct, rename="camel"):
-    code: str
-    message: str
-    category: str = ""
 
 
 class StageLog(msgspec.Struct, rename="camel"):
@@ -92,6 +87,7 @@ class Execution(msgspec.Struct, rename="camel"):
     cancel_requested: bool = False
     max_retries: int = 0
     next_attempt_at: int | None = None
+    attempts: list[ExecutionAttempt] = []
 
 
 class ExecutionLine(msgspec.Struct, rename="camel"):
@@ -152,17 +148,21 @@ def read_execution(door: Queries, row: RunRow) -> tuple[Execution, list[StageLog
     blamed = story.blamed() if failure and status != "COMPLETED" else None
     running = [stage for stage in stages if stage.status in ("STARTED", "RUNNING")]
     completed = story.moved_at if ended else None
+    if story.attempts.told:
+        story.attempts.told[0].trigger = str((trigger or {}).get("type", "MANUAL"))
+    waits_again = status == "PENDING" and bool(failure)
+    retries = st.retries + waits_again  # F-X.6: counted when it is put back
     return (
         Execution(
             row.id, reading.net.net.name, str(known.get("pipeline_name", "")), int(known.get("version", 1)), row.tenant,
             (given or {}).get("organizationId"), status, str((trigger or {}).get("type", "MANUAL")), row.priority,
             _file(given), st.trace or row.id, row.key, row.parent, row.created_at, story.started_at, completed,
             completed - story.started_at if completed is not None and story.started_at is not None else None,
-            st.retries, len(stages), sum(stage.status == "COMPLETED" for stage in stages),
+            retries, len(stages), sum(stage.status == "COMPLETED" for stage in stages),
             running[0].stage_code if running else None,
-            _error(failure) if status in ("FAILED", "TIMEOUT", "PENDING") and failure else None,
+            stage_error(failure) if status in ("FAILED", "TIMEOUT", "PENDING") and failure else None,
             blamed, [each for each in story.warnings() if each["stage"] != blamed], stages, bool(st.draining),
-            int(known.get("max_retries", 0)), row.wake_at if status == "PENDING" and st.retries else None,
+            int(known.get("max_retries", 0)), row.wake_at if waits_again else None, story.attempts.told,
         ),
         story.logs,
     )  # fmt: skip
@@ -178,12 +178,6 @@ def _file(given: Any) -> ExecutionFile | None:
     )  # fmt: skip
 
 
-def _error(failure: Mapping[str, Any]) -> StageError:
-    return StageError(
-        str(failure.get("code", "")), str(failure.get("message", "")), str(failure.get("category", "") or "")
-    )
-
-
 class StageStory:
     """What the facts of a run tell about its stages."""
 
@@ -192,7 +186,7 @@ class StageStory:
         self.run = run
         self.logs: list[StageLog] = []
         self.open: dict[str, StageLog] = {}
-        self.attempt = 1
+        self.attempts = AttemptStory()
         self.started_at: int | None = None
         self.moved_at = 0
         self.failure: dict[str, Any] | None = None
@@ -228,7 +222,7 @@ class StageStory:
         stage = self.known[code]
         return StageLog(
             code, str(stage.get("name", "")), int(stage.get("seq", 0)), str(stage.get("processor", "")),
-            attempt=self.attempt, group=int(stage.get("group", 0)),
+            attempt=self.attempts.number, group=int(stage.get("group", 0)),
         )  # fmt: skip
 
     # -- facts ---------------------------------------------------------------------------------------------------------
@@ -248,7 +242,7 @@ class StageStory:
     def _attempt_failed(self, line: FactLine) -> None:
         log, failure = self.open.get(line.node), line.data.get("failure")
         if log is not None and failure:
-            log.error = _error(failure)
+            log.error = stage_error(failure)
 
     def _settled(self, line: FactLine) -> None:
         if line.node.endswith(".if") and line.data.get("port") == "skip" and line.node[:-3] in self.known:
@@ -264,7 +258,7 @@ class StageStory:
         unit = "FAILED" if failure and status == "done" else _OUTCOMES.get(status, status)
         log.status = stage_status(unit, (failure or {}).get("category"))
         log.retry_count = max(log.retry_count, int(line.data.get("attempt", 1)) - 1)
-        log.error = _error(failure) if failure else None
+        log.error = stage_error(failure) if failure else None
         self._end(log, line.at)
         body = line.data.get("output")
         if isinstance(body, dict) and log.status == "COMPLETED":
@@ -284,12 +278,14 @@ class StageStory:
 
     def _moved(self, line: FactLine) -> None:
         self.moved_at = line.at
+        self.attempts.moved(line)
         if line.data["to"] == "RUNNING" and self.started_at is None:
             self.started_at = line.at
         self.failure = line.data.get("failure") or self.failure
 
     def _reopened(self, line: FactLine) -> None:
-        self.attempt += 1
+        self.attempts.reopened(line)
+        self.failure = None
 
     def _started(self, line: FactLine) -> None:
         self.moved_at = line.at
