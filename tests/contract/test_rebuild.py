@@ -13,7 +13,7 @@ from penstock.executors.contract import failed
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
 from penstock.kernel import command as C
-from penstock.net.model import Body, Branch, Edge, Net, Node, Trigger, Work
+from penstock.net.model import Body, Branch, Declares, Edge, Net, Node, Trigger, Work
 from penstock.store.tables import PROJECTIONS
 from tests.contract.store_suite import Capability, Kit, needs
 from tests.host.rig import END, QUICK, START, Fn, chain, fan, task, wait, work
@@ -48,6 +48,12 @@ def activities() -> Net:
     return replace(chain(one, Node(id="q", kind="work", work=Work(prompt=asks[1])), name="process"), language="process")
 
 
+def stages() -> Net:
+    """A pipeline of two stages, of which the second waits for news (F-1.3, F-1.4)."""
+    known = Declares(policies={"pipeline": {"stages": [{"code": "a"}, {"code": "w"}]}})
+    return replace(chain(task("a", retry=QUICK), wait("w"), name="stages"), language="pipeline", declares=known)
+
+
 def no_way_out() -> Net:
     """An answer that no branch takes: an incident."""
     nodes = (START, task("a", split="first", retry=QUICK), END)
@@ -67,6 +73,7 @@ async def life(host: Host, clock: ManualClock) -> None:
     people = chain(work("p"), work("q"), name="people")
     nets = [plain, fan(wait("v"), wait("w"), work("p")), timed_work(), branches(), people, no_way_out(), activities()]
     nets.append(chain(task("once"), name="once"))  # fails; one of its three runs is taken up again
+    nets.append(stages())
     for net in nets:
         number = host.release(net)
         for n in range(3):
@@ -105,7 +112,7 @@ def test_rebuilt_projections_are_the_live_ones(kit: Kit, batch: int) -> None:
         before = dump(kit)
         for _ in range(2):
             assert (
-                host.store.rebuild(lambda row, journal, rows: rows_of(row, journal, rows, host.nets.of) and None) == 24
+                host.store.rebuild(lambda row, journal, rows: rows_of(row, journal, rows, host.nets.of) and None) == 27
             )
             assert dump(kit) == before
         await host.close()
@@ -114,7 +121,7 @@ def test_rebuilt_projections_are_the_live_ones(kit: Kit, batch: int) -> None:
     before = asyncio.run(scene())
     assert {name: bool(rows) for name, rows in before.items()} == {
         "firing": True, "waiting": True, "item": True, "work": True, "incident": True, "cause": True,
-        "judgment": False,
+        "judgment": False, "execution": True, "stage_log": True, "usage": True,
     }  # fmt: skip
     statuses = {row[3] for row in before["item"]}
     assert {"TODO", "IN_PROGRESS", "DONE", "CANCELLED"} <= statuses

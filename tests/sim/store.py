@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from penstock.errors import Fenced, RunAmbiguous, RunNotFound, StoreError, StoreFull
+from penstock.store.executions import ADDED, LARGEST, MOVED
 from penstock.store.run_store import Batch, JournalRow, NetRow, PendingRun, RunRow, checksum
 from penstock.store.sql_store import INBOX_KEPT_MS
 from penstock.store.table_shape import Table
@@ -34,9 +35,13 @@ INSERTS: tuple[tuple[str, str, str], ...] = (
     ("work_new", "work", "replace"),
     ("incident", "incident", "replace"), ("cause", "cause", "replace"), ("intent", "intent", "replace"),
     ("gate", "gate", "replace"), ("memo", "memo", "replace"), ("blobs", "blob", "ignore"),
-    ("judgment", "judgment", "replace"), ("checkpoint", "checkpoint", "fail"),
+    ("judgment", "judgment", "replace"), ("checkpoint", "checkpoint", "fail"), ("execution_new", "execution", "fail"),
+    ("stage_log", "stage_log", "replace"),
 )  # fmt: skip
-_REBUILT = ("firing", "wait", "unwait", "item_new", "item_moved", "work_new", "work_moved", "incident", "cause")
+_REBUILT = (
+    "firing", "wait", "unwait", "item_new", "item_moved", "work_new", "work_moved", "incident", "cause",
+    "execution_new", "execution_moved", "stage_log", "usage",
+)  # fmt: skip
 
 
 class Disk:
@@ -120,6 +125,10 @@ class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules):
             self._change("item", (run, firing), status=status, moved_at=at, **({} if by is None else {"by": by}))
         for status, assignee, mode, version, run, firing in batch.work_moved:
             self._move_work((run, firing), status, assignee, mode, version)
+        for *columns, run in batch.execution_moved:
+            self._change("execution", run, **dict(zip(MOVED, columns, strict=True)))
+        for row in batch.usage:
+            self._add_usage(row)
         for row in batch.outbox:
             self._insert("outbox", (self._number("outbox"), *row), "fail")
         for state, key in batch.intent_moved:
@@ -130,6 +139,13 @@ class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules):
             self._change("inbox", no, answer=answer)
         for answer, no in batch.event_taken:
             self._change("event", no, answer=answer)
+
+    def _add_usage(self, row: Row) -> None:
+        there = self.disk.tables["usage"].get(row[:2])
+        if there is not None:
+            sums = zip(ADDED, there[2:], row[2:], strict=True)
+            row = (*row[:2], *(max(old, new) if name == LARGEST else old + new for name, old, new in sums))
+        self._insert("usage", row, "replace")
 
     def _move_work(self, key: Row, status: str, assignee: str | None, mode: str | None, version: int) -> None:
         row = self.disk.tables["work"].get(key)

@@ -126,6 +126,9 @@ class AppLanguage:
         """A version was put in force; the runs that begin by it."""
         return []
 
+    def moved(self, door: Door, row: ReleaseRow) -> None:
+        """A version has come, or stands otherwise than before."""
+
     async def received(self, door: Door, source: str, payload: Any, by: Any = None) -> list[str]:
         """An event has come that may bring a document, sent by somebody; the names of those that it has brought."""
         return []

@@ -58,6 +58,10 @@ class LiveRun(Protocol):
     no: int
     id: str
     tenant: str
+    key: str | None
+    parent: str | None
+    priority: int
+    started_at: int
     in_store: bool
     run: Run | None
 
@@ -85,6 +89,10 @@ class ProjectedRun(NamedTuple):
     net: Compiled
     resolve: Callable[[Any], Any]
     store: Store | None = None
+    key: str | None = None
+    parent: str | None = None
+    priority: int = 1000
+    created_at: int = 0
 
 
 class OutboxEvent(NamedTuple):

@@ -22,6 +22,9 @@ def rows_of(
 
     def projector_of(hash_: str) -> Projector | None:
         net = net_of(hash_)
-        return dialect_of(net.net.language).projector(ProjectedRun(row.no, row.id, row.tenant, net, resolve))
+        of = ProjectedRun(
+            row.no, row.id, row.tenant, net, resolve, None, row.key, row.parent, row.priority, row.created_at
+        )
+        return dialect_of(net.net.language).projector(of)
 
     return projection.rows_of(row, journal, batch, projector_of)

@@ -32,6 +32,6 @@ def fork_batch(
         bytearray(encode_state(st)),
     ))  # fmt: skip
     batch.journal += [(no, turn.seq_from, turn.seq_to, turn.at, bytearray(turn.body)) for turn in copied]
-    new_row = msgspec.structs.replace(row, no=no, id=id)
+    new_row = msgspec.structs.replace(row, no=no, id=id, key=key, parent=row.id, created_at=now)
     rows_of(new_row, iter(copied), batch, nets.of, blobs.of(row.tenant))
     return batch

@@ -43,6 +43,10 @@ class Batch(msgspec.Struct, eq=False):
     letter_gone: list[tuple[Any, ...]] = []  # run
     checkpoint: list[tuple[Any, ...]] = []
     checkpoint_until: list[tuple[Any, ...]] = []  # until, run
+    execution_new: list[tuple[Any, ...]] = []
+    execution_moved: list[tuple[Any, ...]] = []  # the columns that change (`executions.MOVED`), run
+    stage_log: list[tuple[Any, ...]] = []
+    usage: list[tuple[Any, ...]] = []  # what is added to the row of a tenant and day
 
     def mark(self) -> list[int]:
         """How much it holds, to go back to."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from penstock.kernel.state import STATUS
+from penstock.store.execution_tables import DEFINITION, EXECUTION, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
+from penstock.store.file_views import FILE_VIEWS, file_views
 from penstock.store.table_shape import Column, Table
 from penstock.store.tables import (
     API_KEY,
@@ -120,6 +122,7 @@ VIEWS: dict[str, str] = {
         f" {_of('origin', 'fitness')} AS fitness, {_of('origin', 'precision')} AS precision FROM release r"
         f" WHERE r.kind IS NOT NULL AND {_of('origin', 'event_log_id')} IS NOT NULL"
     ),
+    **file_views(lambda column: column, _moment),
 }
 
 
@@ -199,6 +202,8 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     5: (
         *_added(JOURNAL, ("checksum",)),
         *_new(ENDED_SESSION, CAUSE, BATCH, FILE_ASSET, QUEUE_MESSAGE, FILE_SCHEDULE),
+        *_new(EXECUTION, STAGE_LOG, USAGE, DEFINITION, STAGE),
+        *map(_view, FILE_VIEWS),
         _later(LETTER, "letter_replayed"),
         _later(OUTBOX, "outbox_topic"),
         'DROP INDEX IF EXISTS "event_open"',

@@ -28,6 +28,7 @@ from penstock.errors import (
 )
 from penstock.store.audit_key import AuditKeys
 from penstock.store.document_checkpoints import CHECKPOINT
+from penstock.store.executions import ADD_USAGE, INSERT_EXECUTION, INSERT_STAGE_LOG, MOVE_EXECUTION
 from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow, with_checksums
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
 from penstock.store.sql_store import SqlStore
@@ -77,7 +78,8 @@ KEEP_CHECKPOINTS = "UPDATE checkpoint SET until=? WHERE run=?"
 PROJECTED = (
     (INSERT_FIRING, "firing"), (INSERT_WAIT, "wait"), (DELETE_WAIT, "unwait"), (INSERT_ITEM, "item_new"),
     (MOVE_ITEM, "item_moved"), (INSERT_INCIDENT, "incident"), (INSERT_WORK, "work_new"), (MOVE_WORK, "work_moved"),
-    (INSERT_JUDGMENT, "judgment"), (INSERT_CAUSE, "cause"),
+    (INSERT_JUDGMENT, "judgment"), (INSERT_CAUSE, "cause"), (INSERT_EXECUTION, "execution_new"),
+    (MOVE_EXECUTION, "execution_moved"), (INSERT_STAGE_LOG, "stage_log"), (ADD_USAGE, "usage"),
 )  # fmt: skip
 LOOKS = 5
 
@@ -250,7 +252,8 @@ class Sqlite(SqliteChecks, SqlStore):
                 (INSERT_MEMO, batch.memo), (INSERT_BLOB, batch.blobs), (INSERT_JUDGMENT, batch.judgment),
                 (INSERT_LETTER, batch.letter),
                 (DELETE_LETTER, batch.letter_gone), (INSERT_CHECKPOINT, batch.checkpoint),
-                (KEEP_CHECKPOINTS, batch.checkpoint_until),
+                (KEEP_CHECKPOINTS, batch.checkpoint_until), (INSERT_EXECUTION, batch.execution_new),
+                (MOVE_EXECUTION, batch.execution_moved), (INSERT_STAGE_LOG, batch.stage_log), (ADD_USAGE, batch.usage),
             ):  # fmt: skip
                 if rows:
                     many(statement, rows)

@@ -35,6 +35,8 @@ class Projections:
         batch = Batch()
         rows_of(row, iter(journal), batch, self.nets.of, Blobs(self.store).of(row.tenant))
         for table, rows in self._expected.of(batch):
+            if "run" not in table.names:  # sums of many runs
+                continue
             keys = [number for number, column in enumerate(table.columns) if column.key]
             expected = {_key(keys, each): each for each in rows}
             there = {_key(keys, each): each for each in self._in_store(table, row)}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.app.language import AppLanguage, Background, Door
+from penstock.store.releases import ReleaseRow
 
 
 class PipelineApp(AppLanguage):
@@ -20,6 +21,11 @@ class PipelineApp(AppLanguage):
         from penstock.app.pipeline.definitions import define
 
         return define(door, path, by=by)
+
+    def moved(self, door: Door, row: ReleaseRow) -> None:
+        from penstock.app.pipeline.definition_rows import keep_rows
+
+        keep_rows(door, row.tenant, row.name)
 
     def background(self, door: Door) -> Background:
         from penstock.app.pipeline.background import Consuming

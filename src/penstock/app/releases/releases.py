@@ -304,9 +304,14 @@ class Releases:
 
     def written(self, writing: ReleaseChanges) -> bool:
         """Write all changes in one transaction; False, with nothing written, after a concurrent change."""
-        return not (writing.moves or writing.new) or self.door.store.move_releases(
+        if not (writing.moves or writing.new):
+            return True
+        done = self.door.store.move_releases(
             writing.moves, writing.schedules, writing.unscheduled, writing.new, writing.told
         )
+        for row in (*(moved for moved, _ in writing.moves), *writing.new) if done else ():
+            app_language(self.door.store.net(row.net).language).moved(self.door, row)
+        return done
 
     def _registered(self, row: ReleaseRow, now: int, others: list[ReleaseRow]) -> list[ScheduleRow]:
         """What its trigger registers. Raises PathTaken where another workflow has its webhook, ProcessState where

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from penstock.dialects.contract import Dialect, HostServices, Runtime
+from penstock.dialects.contract import Dialect, HostServices, ProjectedRun, Runtime
+from penstock.dialects.pipeline.about import about
 from penstock.dialects.pipeline.labels import LABELS
 from penstock.dialects.pipeline.words import WORDS
 from penstock.errors import ExecutionState
 from penstock.net.model import Net
+from penstock.store.projection import Projector
 
 
 class Pipeline(Dialect):
@@ -32,14 +34,15 @@ class Pipeline(Dialect):
 
         return PipelineRuntime(services)
 
+    def projector(self, of: ProjectedRun) -> Projector:
+        from penstock.dialects.pipeline.execution_rows import ExecutionRows
+
+        return ExecutionRows(of)
+
     def title(self, net: Net, source: Callable[[], bytes | None]) -> str:
         return str(about(net).get("pipeline_name") or "")
 
 
-def about(net: Net) -> Mapping[str, Any]:
-    """What lowering has kept of the definition in the net."""
-    kept = net.declares.policies.get("pipeline")
-    return kept if isinstance(kept, Mapping) else {}
-
-
 DIALECT = Pipeline()
+
+__all__ = ["DIALECT", "Pipeline", "about"]

@@ -43,5 +43,11 @@ def action_key(place: str, pipeline_code: str) -> str:
     return f"action#{pipeline_code}#{_digest(place)}"
 
 
+def number_of(*codes: str) -> int:
+    """F-1.0.1: the number of a pipeline, or of a stage of one, by which rows are joined. It is made of their codes, so
+    that facts alone give it, and small enough for every reader."""
+    return int.from_bytes(hashlib.sha256("/".join(codes).encode()).digest()[:7], "big") >> 3
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()

@@ -13,8 +13,10 @@ from typing import Any
 import msgspec
 
 from penstock.errors import StoreError
+from penstock.store import execution_tables as E
 from penstock.store import table_shape as shape
 from penstock.store import tables as T
+from penstock.store.executions import ADDED, LARGEST, LOG_MOVED, MOVED, usage_added
 from penstock.store.postgres.connection import ARRAYS
 from penstock.store.postgres.schema import columns_of, key_of
 from penstock.store.run_store import Batch, with_checksums
@@ -84,6 +86,16 @@ def _works(rows: Rows) -> Iterable[tuple[Any, ...]]:
     return merged.values()
 
 
+def _sums(rows: Rows) -> Iterable[tuple[Any, ...]]:
+    """What is added to a tenant's day, together."""
+    merged: dict[tuple[Any, ...], list[Any]] = {}
+    for tenant, day, *more in rows:
+        sums = merged.setdefault((tenant, day), [0] * len(more))
+        for n, (name, value) in enumerate(zip(ADDED, more, strict=True)):
+            sums[n] = max(sums[n], value) if name == LARGEST else sums[n] + value
+    return [(*key, *sums) for key, sums in merged.items()]
+
+
 def _arrays(types: Sequence[shape.Type]) -> str:
     return ", ".join(f"${n}::{ARRAYS[kind][1]}" for n, kind in enumerate(types, 1))
 
@@ -119,6 +131,12 @@ def _change(
     return Write(field, f"{head} {joined} unnest({_arrays(types)}) u({columns}) WHERE {where}", tuple(types), once)
 
 
+def _added_usage() -> Write:
+    plain = _insert("usage", E.USAGE)
+    return Write(plain.field, plain.sql + usage_added("greatest"), plain.types, _sums)
+
+
+_TYPES_OF_EXECUTION = {column.name: column.type for column in E.EXECUTION.columns}
 _ALL: tuple[str, ...] = ()  # every column but the key
 _LETTER_OVER = ("version", "queue", "status", "code", "category", "body", "at", "until")
 
@@ -177,6 +195,13 @@ WRITES: tuple[Write, ...] = (
     _change(
         "checkpoint_until", T.CHECKPOINT, "until=u.until", ("until", "run"), ("int", "text"), _last(1), key=("run",),
     ),
+    _insert("execution_new", E.EXECUTION),
+    _change(
+        "execution_moved", E.EXECUTION, ", ".join(f"{name}=u.{name}" for name in MOVED), (*MOVED, "run"),
+        (*(_TYPES_OF_EXECUTION[name] for name in MOVED), "int"), _last(len(MOVED)), key=("run",),
+    ),
+    _insert("stage_log", E.STAGE_LOG, replace=LOG_MOVED, once=_pair),
+    _added_usage(),
 )  # fmt: skip
 
 #: a firing that was revived settles a second time, which is rare: looking for the first one costs every step 2 us

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from penstock.kernel.state import STATUS
+from penstock.store.execution_tables import DEFINITION, EXECUTION, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
-from penstock.store.schema import IN_FORCE, KEYS_LATER, RELEASED_LATER, before, first_of, waits_of_tenants
+from penstock.store.file_views import FILE_VIEWS, file_views
+from penstock.store.schema import (
+    IN_FORCE,
+    KEYS_LATER,
+    RELEASED_LATER,
+    before,
+    first_of,
+    waits_of_tenants,
+)
 from penstock.store.table_shape import Column, Index, Table
 from penstock.store.tables import (
     API_KEY,
@@ -95,6 +104,10 @@ def _written(column: str) -> str:
     return f"convert_from(r.{column}, 'UTF8') AS {column}"
 
 
+def _as_json(column: str) -> str:
+    return rf"replace({column}, '\u0000', '\u2400')::jsonb AS {column.rpartition('.')[2]}"
+
+
 _STATUSES = " ".join(f"WHEN {number} THEN '{name.lower()}'" for number, name in enumerate(STATUS))
 
 #: what people read under the names that their documents give it, with the types of the seed's tables; ids of runs,
@@ -133,6 +146,7 @@ VIEWS: dict[str, str] = {
         f" ({_of('origin', 'fitness')})::float8 AS fitness, ({_of('origin', 'precision')})::float8 AS precision"
         f" FROM release r WHERE r.kind IS NOT NULL AND {_of('origin', 'event_log_id')} IS NOT NULL"
     ),
+    **file_views(_as_json, _moment),
 }
 
 
@@ -193,6 +207,8 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *create(FILE_ASSET),
         *create(QUEUE_MESSAGE),
         *create(FILE_SCHEDULE),
+        *(statement for table in (EXECUTION, STAGE_LOG, USAGE, DEFINITION, STAGE) for statement in create(table)),
+        *map(_view, FILE_VIEWS),
         _later(LETTER, "letter_replayed"),
         _later(OUTBOX, "outbox_topic"),
         'DROP INDEX IF EXISTS "event_open"',

@@ -64,7 +64,7 @@ _MINE = "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid=pg_back
 _END_MINE = "SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity WHERE pid=%s AND backend_start::text=%s"
 _REBUILT = frozenset({
     "firing", "wait", "unwait", "item_new", "item_moved", "work_new", "work_moved", "incident", "cause",
-    "judgment",
+    "judgment", "execution_new", "execution_moved", "stage_log", "usage",
 })  # fmt: skip
 
 

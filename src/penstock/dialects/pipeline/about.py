@@ -1,0 +1,13 @@
+"""What lowering has kept of a definition in its net."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.net.model import Net
+
+
+def about(net: Net) -> Mapping[str, Any]:
+    kept = net.declares.policies.get("pipeline")
+    return kept if isinstance(kept, Mapping) else {}
