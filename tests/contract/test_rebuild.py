@@ -49,7 +49,7 @@ def activities() -> Net:
 
 
 def stages() -> Net:
-    """A pipeline of two stages, of which the second waits for news (F-1.3, F-1.4)."""
+    """A pipeline of two stages, of which the second waits for news (F-1.3.9, F-1.4.6)."""
     known = Declares(policies={"pipeline": {"stages": [{"code": "a"}, {"code": "w"}]}})
     return replace(chain(task("a", retry=QUICK), wait("w"), name="stages"), language="pipeline", declares=known)
 
