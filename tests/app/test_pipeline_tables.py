@@ -123,9 +123,7 @@ def read(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
-def test_f_1_3_1_executions_and_stage_logs_have_the_columns_of_the_seed(
-    tmp_path: Path, place: tuple[str, Ask]
-) -> None:
+def test_f_1_3_1_executions_and_stage_logs_have_the_columns_of_the_seed(tmp_path: Path, place: tuple[str, Ask]) -> None:
     """F-1.3.1 to F-1.3.24, F-1.4.1 to F-1.4.14, F-X.5, F-1.0.1, F-X.29, F-X.30: numbers for joins, UUIDs outside, times
     in UTC with milliseconds."""
     store, ask = place
@@ -253,9 +251,7 @@ def test_f_1_3_11_the_current_stage_is_the_lowest_that_runs(tmp_path: Path, plac
     go(scene())
 
 
-def test_f_1_1_1_definitions_and_stages_have_the_columns_of_the_seed(
-    tmp_path: Path, place: tuple[str, Ask]
-) -> None:
+def test_f_1_1_1_definitions_and_stages_have_the_columns_of_the_seed(tmp_path: Path, place: tuple[str, Ask]) -> None:
     """F-1.1.1 to F-1.1.23, F-1.2.1 to F-1.2.19, F-X.1, F-X.2, F-X.4: one row per code with its defaults; a newer one
     replaces it, a stage that is gone is switched off, and one out of force is not deleted."""
     store, ask = place

@@ -102,6 +102,10 @@ class ExecutionStore(Protocol):
         """The executions with a trace id, and how they stand; the oldest first."""
         ...
 
+    def completed_for(self, tenant: str, file: int) -> dict[str, str]:
+        """By pipeline, the newest execution that is completed for a file."""
+        ...
+
     def put_definition(self, definition: Sequence[Any], stages: Sequence[Sequence[Any]]) -> None:
         """Rows in the order of the tables. Stages that are not named any more are switched off."""
         ...
@@ -146,6 +150,13 @@ class SqlExecutions(Sql):
     def by_trace(self, tenant: str, trace: str) -> list[tuple[str, str]]:
         sql = "SELECT execution_id,status FROM execution WHERE trace_id=? AND tenant_id=? ORDER BY created_at,run"
         return [(row[0], row[1]) for row in self._read(sql, (trace, tenant))]
+
+    def completed_for(self, tenant: str, file: int) -> dict[str, str]:
+        sql = (
+            "SELECT n.name,e.execution_id FROM execution e JOIN run r ON r.no=e.run JOIN net n ON n.no=r.net"
+            " WHERE e.file_id=? AND e.tenant_id=? AND e.status='COMPLETED' ORDER BY e.created_at,e.run"
+        )
+        return dict(self._read(sql, (file, tenant)).fetchall())
 
     def put_definition(self, definition: Sequence[Any], stages: Sequence[Sequence[Any]]) -> None:
         put = {table.name: _upsert(table) for table in (DEFINITION, STAGE)}
