@@ -11,7 +11,7 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline import steering
 from penstock.app.pipeline.executions import Execution, execution, executions, logs
-from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.usage import usage
 from penstock.errors.pipeline import ExecutionNotFound, ExecutionState, PipelineScope
 from penstock.executors.contract import failed

@@ -12,8 +12,8 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.background import Consuming
 from penstock.app.pipeline.executions import executions
-from penstock.app.pipeline.folder_watch import FolderWatch, is_temporary
-from penstock.app.pipeline.watcher import FolderPipeline, Moved
+from penstock.app.pipeline.intake.folder_watch import FolderWatch, is_temporary
+from penstock.app.pipeline.intake.watcher import FolderPipeline, Moved
 from penstock.errors import BadInput
 from penstock.executors.contract import failed
 from penstock.executors.parts.objects import Buckets

@@ -18,7 +18,7 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline import steering
 from penstock.app.pipeline.executions import Execution
-from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.executors.processor import ProcessorExecutor
 from penstock.lang.pipeline.messages import FileMessage
 from tests.app.pipelines import a_pipeline, a_stage, driven, ended, until

@@ -17,7 +17,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.pipeline.background import Consuming
 from penstock.app.pipeline.executions import execution, executions
 from penstock.app.pipeline.follow_ups import FollowUpDelivery
-from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.executors.contract import failed
 from penstock.lang.pipeline.messages import messages_of
 from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, until

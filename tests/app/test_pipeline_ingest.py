@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from penstock.app.penstock import Penstock
-from penstock.app.pipeline.consumer import DEAD_QUEUE, QUEUE, QueueConsumer, backoff_s
 from penstock.app.pipeline.definitions import define
 from penstock.app.pipeline.executions import executions
-from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE, QueueConsumer, backoff_s
+from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.errors import DocumentInvalid
 from penstock.host.clock import SystemClock
 from penstock.lang.pipeline.messages import messages_of

@@ -11,7 +11,7 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.background import Consuming
 from penstock.app.pipeline.executions import executions
-from penstock.app.pipeline.ingest import asset_of
+from penstock.app.pipeline.intake.ingest import asset_of
 from penstock.app.pipeline.schedules import ScheduleClock, add_schedule, end_schedule, schedules
 from penstock.errors import BadInput, DocumentInvalid, ScheduleNotFound
 from penstock.host.clock import SystemClock

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from penstock.app.penstock import Penstock
-from penstock.app.pipeline.consumer import QUEUE, QueueConsumer
 from penstock.app.pipeline.executions import executions
-from penstock.app.pipeline.ingest import Ingest
-from penstock.app.pipeline.sqs_consumer import SqsConsumer, SqsQueue
+from penstock.app.pipeline.intake.consumer import QUEUE, QueueConsumer
+from penstock.app.pipeline.intake.ingest import Ingest
+from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
 from penstock.errors import StoreError
 from tests.app.pipelines import EXAMPLE, a_pipeline, driven, ended
 from tests.conformance.decision.world import go

@@ -15,9 +15,9 @@ from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_tenant
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.time_fields import moment
-from penstock.app.pipeline.consumer import QUEUE
-from penstock.app.pipeline.dead_messages import dead_page, redrive
-from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.intake.consumer import QUEUE
+from penstock.app.pipeline.intake.dead_messages import dead_page, redrive
+from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.usage import usage
 from penstock.errors import MessageInvalid
 from penstock.errors.pipeline import PipelineScope

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from penstock.app.penstock import Penstock
-from penstock.app.pipeline.consumer import QueueConsumer
 from penstock.app.pipeline.follow_ups import FollowUpDelivery
-from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.intake.consumer import QueueConsumer
+from penstock.app.pipeline.intake.ingest import Ingest
+from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
+from penstock.app.pipeline.intake.watched_folders import watch, watched_folders
 from penstock.app.pipeline.schedules import ScheduleClock
-from penstock.app.pipeline.sqs_consumer import SqsConsumer, SqsQueue
-from penstock.app.pipeline.watched_folders import watch, watched_folders
 from penstock.errors import StoreError
 
 #: seconds between two looks of what has found nothing to do

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.penstock import Penstock
-from penstock.app.pipeline.sqs_consumer import SqsQueue, sqs_client
+from penstock.app.pipeline.intake.sqs_consumer import SqsQueue, sqs_client
 from penstock.dialects.pipeline.follow_ups import FollowUp
 from penstock.errors import BadInput
 from penstock.errors.pipeline import PipelineStorage

@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.executions import execution_row, read_execution
-from penstock.app.pipeline.results import ending_of
+from penstock.app.pipeline.intake.results import ending_of
 from penstock.errors.pipeline import ExecutionFileNotFound, PipelineScope, PipelineStorage
 from penstock.executors.parts.objects import ARTIFACTS, Buckets, KeyRefused, ObjectError, ObjectMissing
 from penstock.executors.processors.contract import ProcessorError

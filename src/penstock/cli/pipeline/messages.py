@@ -10,8 +10,8 @@ import msgspec
 import typer
 
 from penstock.app.penstock import Penstock
-from penstock.app.pipeline.consumer import DEAD_QUEUE, QUEUE
 from penstock.app.pipeline.definitions import define as define_pipeline
+from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE
 from penstock.cli.drive import attached
 from penstock.cli.options import INPUT_LIMIT, STORE, Json, Limit, Profile, SelectedTenant, Store, read_source
 from penstock.cli.output import DONE, TONES, moment, print_finding, print_json, print_list, say, short

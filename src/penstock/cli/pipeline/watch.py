@@ -14,8 +14,8 @@ from penstock.app.own_modules import SETTING
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import define as define_pipeline
 from penstock.app.pipeline.executions import Execution
-from penstock.app.pipeline.watched_folders import SETTING as WATCH
-from penstock.app.pipeline.watcher import FolderPipeline, Moved
+from penstock.app.pipeline.intake.watched_folders import SETTING as WATCH
+from penstock.app.pipeline.intake.watcher import FolderPipeline, Moved
 from penstock.cli.drive import until_done
 from penstock.cli.options import STORE, Json, Profile, SelectedTenant, Store
 from penstock.cli.output import DONE, FAILED, INTERRUPTED, TONES, print_finding, print_json, say, status_text

@@ -10,9 +10,9 @@ import msgspec
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.executions import Execution, execution
-from penstock.app.pipeline.folder_watch import FolderWatch
-from penstock.app.pipeline.ingest import Ingest
-from penstock.app.pipeline.results import Results
+from penstock.app.pipeline.intake.folder_watch import FolderWatch
+from penstock.app.pipeline.intake.ingest import Ingest
+from penstock.app.pipeline.intake.results import Results
 from penstock.errors import PenstockError
 from penstock.executors.parts.objects import Buckets, ObjectError
 from penstock.host.loaded_run import LoadedRun

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.pipeline.executions import Execution, StageLog
-from penstock.app.pipeline.folder_watch import RESULTS
+from penstock.app.pipeline.intake.folder_watch import RESULTS
 from penstock.executors.parts.objects import ObjectStore
 
 #: endings that the table of the machine would give otherwise

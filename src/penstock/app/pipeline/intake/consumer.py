@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from penstock.app.pipeline.ingest import Ingest, Receipt
+from penstock.app.pipeline.intake.ingest import Ingest, Receipt
 from penstock.app.pipeline.starts import NO_ROOM
 from penstock.errors import PenstockError, StoreError
 from penstock.lang.pipeline.messages import FileMessage, messages_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.pipeline.consumer import DEAD_QUEUE, MAX_RECEIVES, QUEUE, VISIBILITY_MS, backoff_s
+from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, MAX_RECEIVES, QUEUE, VISIBILITY_MS, backoff_s
 from penstock.errors import BadInput, PenstockError, StoreError
 from penstock.host.clock import SystemClock
 from penstock.lang.pipeline.messages import messages_of

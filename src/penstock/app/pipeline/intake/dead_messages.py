@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.pipeline.consumer import DEAD_QUEUE, QUEUE
+from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE
 from penstock.app.runs.queries import Queries
 from penstock.errors import DeadMessageNotFound, MessageInvalid
 from penstock.lang.pipeline.messages import messages_of
