@@ -16,7 +16,7 @@ import pytest
 from penstock.app.maintenance.verify import verify
 from penstock.app.pipeline import steering
 from penstock.app.pipeline.definitions import define
-from penstock.app.pipeline.ingest import Ingest
+from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.releases.releases import Releases
 from penstock.executors.contract import failed
 from penstock.lang.pipeline.messages import messages_of
