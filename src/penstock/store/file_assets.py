@@ -10,8 +10,8 @@ from msgspec.structs import astuple
 
 from penstock.store.sql import Sql, marks
 
-#: rows of one statement
-_AT_ONCE = 200
+#: rows of one statement: PostgreSQL's driver remembers how it has read a short one
+_AT_ONCE = 64
 
 
 class FileAssetRow(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ MAX_RECEIVES = 5
 #: F-3.4, F-X.20
 VISIBILITY_MS = 300_000
 #: messages of one transaction
-AT_ONCE = 200
+AT_ONCE = 500
 _LONGEST_BACKOFF_S = 60
 _LOOK_S = 0.2
 #: for what a storage or the network has refused (F-10.6)
