@@ -26,10 +26,10 @@ from typing import Any
 import msgspec
 
 from penstock.app.penstock import Penstock
-from penstock.app.pipeline.consumer import QUEUE, QueueConsumer
 from penstock.app.pipeline.definitions import define
-from penstock.app.pipeline.ingest import Ingest
-from penstock.app.pipeline.sqs_consumer import SqsConsumer, SqsQueue
+from penstock.app.pipeline.intake.consumer import QUEUE, QueueConsumer
+from penstock.app.pipeline.intake.ingest import Ingest
+from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
 from penstock.bench.disk import fdatasync_ms
 from penstock.executors.contract import Done, Outcome, Request, Services
 from penstock.lang.pipeline.messages import messages_of
