@@ -8,6 +8,7 @@ from pydantic import Field
 
 from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.app.pipeline import executions as view
+from penstock.app.pipeline.attempts import ExecutionAttempt
 
 
 class StageErrorOut(ResponseBody, of=view.StageError):
@@ -20,6 +21,10 @@ class ExecutionFileOut(ResponseBody, of=view.ExecutionFile):
 
 class StageLogOut(ResponseBody, of=view.StageLog):
     """`status` is null while the stage is still to come. What is large lies under `outputRef`."""
+
+
+class ExecutionAttemptOut(ResponseBody, of=ExecutionAttempt):
+    pass
 
 
 class ExecutionOut(ResponseBody, of=view.Execution):
