@@ -280,3 +280,24 @@ def test_a_call_that_takes_too_long_is_stopped(rig: Rig) -> None:
     assert rig.status(run) == "FAILED" and rig.failure(run) == "NODE_TIMEOUT"
     assert [one[2] for one in children(rig)] == ["CANCELLED"]
     rig.sound()
+
+
+def test_h1_a_child_that_is_told_of_keeps_the_command_that_waits_for_it(rig: Rig) -> None:
+    """Read for its caller, it stays the run that has the next turn: two of it would have one turn both."""
+
+    async def scene() -> None:
+        async with rig.driving(Fn()) as host:
+            run: str = host.start(released(host, chain(task("a", result="a"))), 5)
+            await ended(host, run)
+            await quiet(host)
+        host = rig.open(Fn())
+        child = host.store.run_by_id(child_id(f"default/{run}/c@~0#1"))
+        host.turns.send(child.no, C.tick())
+        host.children._tell(child.id, child.no)
+        host.turns.send(child.no, C.tick())
+        while host.turns.ready:
+            host.turns.turn()
+        assert len(host.turns.runs) == 0
+
+    go(scene())
+    rig.sound()

@@ -63,7 +63,7 @@ class Shadow:
         self.called: set[str] = set()
         self.visits: dict[tuple[int, int], int] = {}  # node, epoch → its last visit, in the root
         self.since: dict[tuple[int, int], int] = {}  # the same, at the last restart
-        self.seen: set[tuple[int, int]] = set()  # node, epoch that have fired since then
+        self.fired: set[tuple[int, int]] = set()  # node, epoch that have fired since then
 
     @property
     def over(self) -> bool:
@@ -246,7 +246,7 @@ def _reopened(s: Shadow, f: list[Any]) -> None:
     s.reopened = True
     if f[1] == "restart":
         s.put = {t for t in s.put if t[1] == 0}
-        s.since, s.seen = dict(s.visits), set()
+        s.since, s.fired = dict(s.visits), set()
 
 
 def _fired(s: Shadow, f: list[Any]) -> None:
@@ -312,8 +312,8 @@ def _visits(s: Shadow, node_no: int, scope: int, epoch: int, visit: int) -> None
         if visit <= s.visits.get(at, 0):
             raise Violation("E2", f"run {s.no}: «{node.id}»~{epoch} fires as visit {visit} again")
         s.visits[at] = visit
-        if at not in s.seen:  # numbers may go on from those of an epoch that was forgotten
-            s.seen.add(at)
+        if at not in s.fired:  # numbers may go on from those of an epoch that was forgotten
+            s.fired.add(at)
             s.since[at] = visit - 1
         rounds -= s.since[at]
     if node.max_iter is not None and rounds > node.max_iter:

@@ -167,11 +167,9 @@ class Children:
 
     def _tell(self, child: str, no: int) -> None:
         """The child has ended: its callers get what it made, or why it made nothing."""
-        loaded = self.turns.runs.get(no)
+        loaded = self.turns.read_committed(no)
         if loaded is None or loaded.run is None:
-            (loaded,) = self.turns.load([no])
-            self.turns.runs.pop(no, None)
-        assert loaded.run is not None
+            return  # it is parked: they wait until it is tried again
         st = loaded.run.st
         outcome: Outcome | None = None
         if st.status != S.COMPLETED:
