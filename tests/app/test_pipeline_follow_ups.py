@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import threading
@@ -14,10 +15,13 @@ import msgspec
 import pytest
 
 from penstock.app.penstock import Penstock
+from penstock.app.pipeline import steering
 from penstock.app.pipeline.background import Consuming
+from penstock.app.pipeline.definitions import define
 from penstock.app.pipeline.executions import execution, executions
 from penstock.app.pipeline.follow_ups import FollowUpDelivery
 from penstock.app.pipeline.intake.ingest import Ingest
+from penstock.errors import DocumentInvalid
 from penstock.executors.contract import failed
 from penstock.lang.pipeline.messages import messages_of
 from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, until
@@ -246,3 +250,81 @@ def test_f_x_13_what_was_written_and_not_done_before_a_crash_is_done_after_it(tm
 
     go(first())
     go(second())
+
+
+def waits(code: str, *after: str) -> dict[str, Any]:
+    return a_pipeline(code, dependencies={"after": list(after)}, stages=[a_stage("only", 1)])
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_f_x_12_when_all_that_it_waits_for_have_completed_for_a_file_it_begins_once(tmp_path: Path, store: str) -> None:
+    """F-X.12: not by the upload, not by the first of them, and not for another file; its key has the parents' ids."""
+
+    async def scene() -> None:
+        processor = Processor()
+        documents = (a_pipeline("A"), a_pipeline("B", stages=[a_stage("b1", 1)]), waits("AB", "A", "B"))
+        async with driven(tmp_path, *documents, processor=processor, store=STORES[store]()) as root:
+            door = root.of("tnt_demo")
+            processor.answers = {"b1": failed("BAD", "permanent", "no")}
+            (receipt,) = await Ingest(root).take(messages_of(EXAMPLE))
+            looks = {look.pipeline_code: look for look in [await ended(door, id) for id in receipt.started]}
+            await followed(root)
+            assert set(looks) == {"A", "B"} and executions(door, code="AB") == []
+            processor.answers = {}
+            (other,) = await Ingest(root).take(messages_of({**EXAMPLE, "key": "other"}))
+            for id in other.started:
+                await ended(door, id)
+            again = await steering.retry(door, looks["B"].execution_id, "rerun")
+            assert again is not None
+            await ended(door, again)
+            delivery = FollowUpDelivery(root)
+            rows = root.store.follow_ups(root.now(), 100)
+            moved, root.store.outbox_moved = root.store.outbox_moved, lambda *_: None  # type: ignore[method-assign]
+            await delivery.step()
+            root.store.outbox_moved = moved  # type: ignore[method-assign]
+            await followed(root)
+            assert len(rows) == 3
+            made = [await ended(door, line.execution_id) for line in executions(door, code="AB")]
+            assert [look.trigger_type for look in made] == ["DEPENDENCY"] * 2
+            assert {look.file.id for look in made if look.file} == {receipt.file_id, other.file_id}
+            (mine,) = [look for look in made if look.file and look.file.id == receipt.file_id]
+            parents = ",".join(sorted([looks["A"].execution_id, again]))
+            digest = hashlib.sha256(parents.encode()).hexdigest()[:32]
+            assert mine.idempotency_key == f"dep#AB#{receipt.file_id}#{digest}"
+            assert (mine.status, mine.trace_id) == ("COMPLETED", EXAMPLE["traceId"])
+
+    go(scene())
+
+
+def test_f_x_12_that_a_chain_goes_on_by_itself_where_the_store_is_driven(tmp_path: Path) -> None:
+    async def scene() -> None:
+        documents = (a_pipeline("A"), waits("B", "A"), waits("C", "B"), waits("PDFS", "A") | {"file_type": "PDF"})
+        async with driven(tmp_path, *documents) as root:
+            door, beside = root.of("tnt_demo"), Consuming(root)
+            beside.open()
+            try:
+                await begun(root)
+                await until(lambda: len(executions(door, status="COMPLETED")) == 3 and beside.idle)
+            finally:
+                await beside.close()
+            assert sorted(line.pipeline_code for line in executions(door)) == ["A", "B", "C"]
+
+    go(scene())
+
+
+def test_f_x_12_pipelines_that_begin_each_other_by_actions_are_refused(tmp_path: Path) -> None:
+    """A circle of dependencies and actions would never end."""
+
+    async def scene() -> None:
+        actions = [{"type": "pipeline", "code": "B"}]
+        async with driven(tmp_path, a_pipeline("A", success_actions=actions), waits("B", "A")) as root:
+            with pytest.raises(DocumentInvalid) as refused:
+                define(root, a_pipeline("B", failure_actions=[{"type": "pipeline", "code": "A"}]))
+            assert [(each.rule, each.where.pointer) for each in refused.value.findings] == [
+                ("pipeline_cycle", "/failure_actions")
+            ]
+            with pytest.raises(DocumentInvalid) as refused:
+                define(root, waits("A", "B"))
+            assert refused.value.findings[0].where.pointer == "/dependencies/after"
+
+    go(scene())

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from penstock.app.penstock import Penstock
+from penstock.app.pipeline.background import Consuming
+from penstock.app.pipeline.definitions import define
 from penstock.app.pipeline.executions import executions
-from penstock.app.pipeline.intake.consumer import QUEUE, QueueConsumer
+from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE, QueueConsumer
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
 from penstock.errors import StoreError
-from tests.app.pipelines import EXAMPLE, a_pipeline, driven, ended
+from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage, driven, ended, until
 from tests.conformance.decision.world import go
 from tests.servers.aws import KEYS, aws, ministack
 
@@ -137,5 +139,60 @@ def test_f_a_3_what_cannot_be_read_is_dead_in_sqs_too_with_its_cause(tmp_path: P
             assert json.loads(dead["Body"]) == body
             assert dead["MessageAttributes"]["code"]["StringValue"] == "PP-400-JSON"
             assert executions(door.of("tnt_demo")) == []
+            (kept,) = door.store.queued(DEAD_QUEUE)
+            assert (kept.code, kept.receives, json.loads(kept.body)) == ("PP-400-JSON", 5, body)
+
+    go(scene())
+
+
+def bucket(name: str) -> str:
+    keys = f"access_key_id={KEYS['aws_access_key_id']}&secret_access_key={KEYS['aws_secret_access_key']}"
+    return f"s3://{name}?endpoint={ministack()}&region={KEYS['region_name']}&{keys}"
+
+
+def test_f_p_1_from_a_put_object_to_an_output_object_and_its_event_over_sockets(tmp_path: Path, cloud: Aws) -> None:
+    """F-P.1, F-3.1, F-4.3, F-5.1, F-7.1, F-9.5, F-9.7, F-X.16, F-X.24: S3 → notification → SQS → execution → stages in
+    processes of their own → output object → event in an SQS queue; the trace is the same all along."""
+    pytest.importorskip("obstore", reason="obstore is not installed")
+
+    async def scene() -> None:
+        cloud.notify()
+        cloud.s3.create_bucket(Bucket=f"{cloud.bucket}-made")
+        events = cloud.sqs.create_queue(QueueName=f"{cloud.bucket}-events")["QueueUrl"]
+        settings = {
+            f"pipelines.buckets.{cloud.bucket}": bucket(cloud.bucket),
+            "pipelines.buckets.ff-artifacts": bucket(f"{cloud.bucket}-made"), "pipelines.sqs.url": cloud.url,
+            "pipelines.sqs.dead_url": cloud.dead_url, "pipelines.sqs.endpoint": ministack(),
+            "pipelines.events.sqs_url": events, "pipelines.events.endpoint": ministack(),
+        }  # fmt: skip
+        stages = [
+            a_stage("sum", 1, processor_type="Checksum"), a_stage("text", 2, processor_type="TextExtractor"),
+        ]  # fmt: skip
+        async with Penstock(tmp_path / "s.db", settings=settings) as root:
+            define(root, a_pipeline("PAGES", file_type="HTML", stages=stages))
+            beside = Consuming(root)
+            beside.open()
+            try:
+                page = b"<html><body><h1>Hello</h1><p>world</p></body></html>"
+                key = "tenants/tnt_demo/orgs/5/page one.html"
+                cloud.s3.put_object(Bucket=cloud.bucket, Key=key, Body=page, ContentType="text/html")
+                door = root.of("tnt_demo")
+                await until(lambda: bool(executions(door)))
+                look = await ended(door, executions(door)[0].execution_id)
+                assert (look.status, look.error) == ("COMPLETED", None)
+                made = look.stages[1].output_ref
+                assert made is not None and made.startswith(f"tenants/tnt_demo/executions/{look.execution_id}/2-text/")
+                text = cloud.s3.get_object(Bucket=f"{cloud.bucket}-made", Key=made)["Body"].read().decode()
+                assert "Hello" in text and "world" in text and "<h1>" not in text
+                await until(lambda: not root.store.follow_ups_left())
+            finally:
+                await beside.close()
+        (message,) = cloud.sqs.receive_message(QueueUrl=events, MessageAttributeNames=["All"])["Messages"]
+        told = json.loads(message["Body"])
+        assert (told["type"], told["key"]) == ("extraction.completed", f"{look.execution_id}:text:text")
+        assert told["data"]["traceId"] == look.trace_id and look.file is not None
+        assert told["data"]["fileId"] == look.file.id and 0 <= told["data"]["confidence"] <= 1
+        assert message["MessageAttributes"]["key"]["StringValue"] == told["key"]
+        assert cloud.left() == 0
 
     go(scene())

@@ -9,8 +9,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from penstock.app.pipeline.intake.consumer import DEAD_QUEUE
+from penstock.store.address import DEFAULT_TENANT, open_store
+from penstock.store.queues import Buried
 from tests.api.serving import serving, until
 from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage
 from tests.cli.shell import ROOT, Shell
@@ -157,3 +161,44 @@ def test_f_x_11_that_a_schedule_is_made_listed_fired_and_ended(penstock: Shell, 
     assert penstock("pipeline", "schedules", "--end", made["id"], "--json").json()["is_active"] is False
     assert penstock("pipeline", "schedules", "--json").json() == []
     assert penstock("pipeline", "schedules", "--end", made["id"], "--json", code=2).error()["code"] == "PS-404-SCHEDULE"
+
+
+def test_f_x_15_that_a_batch_of_a_folder_is_processed_and_its_results_lie_beside_its_files(
+    penstock: Shell, inbox: Path
+) -> None:
+    stages = [a_stage("sum", 1, processor_type="Checksum")]
+    configuration = {"batch_size": 2, "batch_window_seconds": 1}
+    document = a_pipeline(file_type="ANY", pipeline_type="BATCH", configuration=configuration, stages=stages)
+    for name in "abc":
+        (inbox / f"{name}.txt").write_text(name)
+    ended = penstock(*WATCH, "--definition", defined(penstock, document), "--once", "--json").json()
+    assert sorted(each["key"] for each in ended["ended"]) == ["a.txt", "b.txt", "c.txt"] and not ended["unmatched"]
+    assert all((inbox / f"{name}.txt.results" / "IMG_BASIC.json").exists() for name in "abc")
+
+
+def test_f_8_4_dead_messages_are_counted_by_cause_sampled_and_sent_again(penstock: Shell, inbox: Path) -> None:
+    """F-8.4, F-A.4, F-S.6: one, and those of a cause; the second time there is nothing to send."""
+    document = defined(penstock, a_pipeline(file_type="ANY", stages=[a_stage("sum", 1, processor_type="Checksum")]))
+    penstock("pipeline", "define", document)
+    dead = [("one", "PP-500-IO"), ("two", "PP-400-JSON"), ("three", "PP-400-JSON")]
+    store = open_store(penstock.store, engine=False, create=False)
+    try:
+        body, none = json.dumps({**EXAMPLE, "tenantId": DEFAULT_TENANT}).encode(), msgspec.msgpack.encode({})
+        rows = [Buried(id, body, none, 5, code, "why") for id, code in dead]
+        assert store.bury_messages(DEAD_QUEUE, rows, round(time.time() * 1000)) == 3
+    finally:
+        store.close()
+    causes = penstock("pipeline", "dlq", "--causes", "--json").json()
+    assert [(cause["code"], cause["count"], len(cause["sample"])) for cause in causes] == [
+        ("PP-400-JSON", 2, 2), ("PP-500-IO", 1, 1),
+    ]  # fmt: skip
+    assert "PP-400-JSON" in penstock("pipeline", "dlq", "--causes").out
+    assert len(penstock("pipeline", "dlq", "--json").json()) == 3
+    assert penstock("pipeline", "dlq", "--redrive", "one", "--json").json()["sent"] == 1
+    penstock("work", "--until-idle")
+    assert len(penstock("pipeline", "ls", "--json").json()) == 1
+    again = penstock("pipeline", "dlq", "--redrive-all", "--code", "PP-400-JSON", "--json").json()
+    assert again == {"sent": 2, "duplicate": 2, "failed": 0}
+    penstock("work", "--until-idle")
+    assert len(penstock("pipeline", "ls", "--json").json()) == 1 and penstock("pipeline", "dlq", "--json").json() == []
+    assert penstock("pipeline", "dlq", "--redrive", "one", "--json", code=2).error()["hint"]

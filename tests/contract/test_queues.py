@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from penstock.store.file_assets import FileAssetRow
-from penstock.store.queues import DEAD_KEPT_MS, Failed
+from penstock.store.queues import DEAD_KEPT_MS, Buried, Failed
 from tests.contract.store_suite import Kit, a_batch, a_run, a_turn
 
 INGEST, DLQ = "ff-pipeline-ingest", "ff-pipeline-ingest-dlq"
@@ -107,3 +107,30 @@ def test_f_x_18_runs_are_known_by_many_keys_at_once(kit: Kit) -> None:
     ids = store.ids_by_key(rows[0][2], ["k1", "k3", "k9"])
     assert ids == {"k1": rows[0][1], "k3": rows[2][1]} and store.ids_by_key("nobody", ["k1"]) == {}
     assert store.ids_by_key(rows[0][2], []) == {}
+
+
+def test_f_x_15_queues_are_counted_by_the_beginning_of_their_names(kit: Kit) -> None:
+    store = kit.open()
+    for number, queue in enumerate(("batch#a#X#", "batch#a#X#", "batch#b#Y#", INGEST)):
+        store.send_messages(queue, [(str(number), b"x", b"\x80")], 10 + number)
+    assert store.queues_between("batch#", "batch$") == [("batch#a#X#", 2, 10), ("batch#b#Y#", 1, 12)]
+    (first, second) = store.receive_messages("batch#a#X#", "me", 20, 500, 10)
+    assert store.queues_between("batch#", "batch$")[0] == ("batch#a#X#", 2, 10), "also those that somebody works on"
+    store.take_messages("me", [first.no, second.no])
+    assert store.queues_between("batch#", "batch$") == [("batch#b#Y#", 1, 12)]
+
+
+def test_f_x_27_dead_messages_of_other_queues_are_buried_once_and_sent_again_three_times(kit: Kit) -> None:
+    store = kit.open()
+    dead = Buried("sqs:1", b"x", b"\x80", 5, "PP-400-JSON", "no bucket")
+    assert store.bury_messages(DLQ, [dead, dead], 10) == 1
+    (row,) = store.queued(DLQ)
+    assert (row.receives, row.code, row.why, row.until, row.replays) == (
+        5, "PP-400-JSON", "no bucket", 10 + DEAD_KEPT_MS, 0,
+    )  # fmt: skip
+    for replay in (1, 2, 3):
+        assert store.send_again(DLQ, INGEST, ["sqs:1"], 20) == ["sqs:1"]
+        (again,) = store.receive_messages(INGEST, "me", 20, 99, 10)
+        assert (again.receives, again.code, again.replays) == (1, "PP-400-JSON", replay)
+        store.messages_failed("me", [Failed(again, DLQ, 20, "PP-400-JSON", "still")])
+    assert store.send_again(DLQ, INGEST, ["sqs:1"], 30) == [] and store.queue_size(DLQ) == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict, astuple, replace
 
 from penstock.store.file_assets import FileAssetRow
-from penstock.store.queues import Failed, QueueMessage, kept_until
+from penstock.store.queues import MOST_REPLAYS, Buried, Failed, QueueMessage, kept_until
 
 if TYPE_CHECKING:
     from tests.sim.store import Disk
@@ -94,10 +94,21 @@ class SimQueues:
                     )
                 )
 
+    def bury_messages(self, queue: str, dead: Sequence[Buried], at: int) -> int:
+        known, until = {message.id for message in self._messages()}, kept_until(queue, at)
+        fresh = list({each.id: each for each in dead if each.id not in known}.values())
+        for each in fresh:
+            no = max(self.disk.tables["queue_message"], default=0) + 1
+            more = (at, at, each.receives, None, each.code, each.why, until)
+            self._keep(QueueMessage(no, queue, each.id, each.body, each.attributes, *more))
+        return len(fresh)
+
     def send_again(self, queue: str, to: str, ids: Sequence[str], at: int) -> list[str]:
-        sent = [message for message in self._messages() if message.queue == queue and message.id in ids]
+        dead = [message for message in self._messages() if message.queue == queue and message.id in ids]
+        sent = [message for message in dead if message.replays < MOST_REPLAYS]
         for message in sent:
-            self._keep(replace(message, queue=to, visible_at=at, receives=0, handle=None, until=None))
+            again = message.replays + 1
+            self._keep(replace(message, queue=to, visible_at=at, receives=0, handle=None, until=None, replays=again))
         return [message.id for message in sent]
 
     def queued(self, queue: str, *, code: str | None = None, after: int = 0, limit: int = 100) -> list[QueueMessage]:
@@ -106,6 +117,13 @@ class SimQueues:
 
     def queue_size(self, queue: str) -> int:
         return sum(message.queue == queue for message in self._messages())
+
+    def queues_between(self, first: str, behind: str) -> list[tuple[str, int, int]]:
+        sent: dict[str, list[int]] = {}
+        for message in self._messages():
+            if first <= message.queue < behind:
+                sent.setdefault(message.queue, []).append(message.sent_at)
+        return [(queue, len(times), min(times)) for queue, times in sorted(sent.items())]
 
     def next_visible(self, queue: str) -> int | None:
         return min((message.visible_at for message in self._messages() if message.queue == queue), default=None)

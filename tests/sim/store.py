@@ -79,6 +79,10 @@ class Disk:
         return list(self.tables[table].values())
 
 
+#: an execution that has completed
+DONE = "COMPLETED"
+
+
 class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules):
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk
@@ -356,6 +360,16 @@ class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules):
 
     def follow_ups(self, now: int, limit: int) -> list[tuple[int, bytes, int]]:
         return self._of_topic("follow-up", now, limit)
+
+    def completed_for(self, tenant: str, file: int) -> dict[str, str]:
+        names = next(table for table in TABLES if table.name == "execution").names
+        rows = [dict(zip(names, row, strict=True)) for row in self.disk.tables["execution"].values()]
+        completed = [row for row in rows if (row["tenant_id"], row["file_id"], row["status"]) == (tenant, file, DONE)]
+        net_of = {row[0]: row[3] for row in self.disk.tables["run"].values()}
+        return {
+            self.net(net_of[row["run"]]).name: row["execution_id"]
+            for row in sorted(completed, key=lambda row: (row["created_at"], row["run"]))
+        }
 
     def follow_ups_left(self) -> bool:
         return any(row[3] == "follow-up" for row in self.disk.tables["outbox"].values())

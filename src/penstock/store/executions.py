@@ -154,7 +154,8 @@ class SqlExecutions(Sql):
     def completed_for(self, tenant: str, file: int) -> dict[str, str]:
         sql = (
             "SELECT n.name,e.execution_id FROM execution e JOIN run r ON r.no=e.run JOIN net n ON n.no=r.net"
-            " WHERE e.file_id=? AND e.tenant_id=? AND e.status='COMPLETED' ORDER BY e.created_at,e.run"
+            f" WHERE e.file_id=? AND {self.PLAIN}e.tenant_id=? AND {self.PLAIN}e.status='COMPLETED'"
+            " ORDER BY e.created_at,e.run"
         )
         return dict(self._read(sql, (file, tenant)).fetchall())
 

@@ -46,6 +46,7 @@ QUEUE_MESSAGE = Table(
         _c("code", "text", "why it could not be taken", null=True),
         _c("why", "text", "the same in words", null=True),
         _c("until", "int", "when it is purged, of dead ones", null=True),
+        _c("replays", "int", "how often a dead one was sent again"),
     ),
     (
         Index("queue_message_id", ("id",), unique=True),

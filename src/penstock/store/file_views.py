@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-FILE_VIEWS = ("pipeline_executions", "pipeline_stage_logs", "pipeline_schedules", "file_assets")
+FILE_VIEWS = ("pipeline_executions", "pipeline_stage_logs", "pipeline_schedules", "file_assets", "dead_letter_queue")
 #: of an execution: the number of the one that it repeats
 _PARENT = "(SELECT p.no FROM run p WHERE p.id = t.parent) AS parent_execution_id"
 #: of a schedule: the number of the pipeline that it begins, whoever has defined it
@@ -53,5 +53,13 @@ def file_views(json: Callable[[str], str], moment: Callable[[str, str], str]) ->
         "file_assets": (
             "SELECT id, tenant AS tenant_id, organization_id, bucket, object_key, size, mime, etag, version_id,"
             f" trace AS trace_id, {moment('created_at', 'created_at')} FROM file_asset"
+        ),
+        # F-X.27: dead runs of every language and dead messages, each with the queue that it lies in
+        "dead_letter_queue": (
+            "SELECT queue AS queue_name, run AS reference, tenant AS tenant_id, code, category, replays,"
+            f" {moment('at', 'created_at')}, {moment('until', 'expires_at')} FROM letter UNION ALL"
+            " SELECT queue, id, CAST(NULL AS TEXT), code, 'message', replays,"
+            f" {moment('visible_at', 'created_at')}, {moment('until', 'expires_at')} FROM queue_message"
+            " WHERE until IS NOT NULL"
         ),
     }  # fmt: skip

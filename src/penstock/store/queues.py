@@ -11,6 +11,8 @@ from penstock.store.sql import Sql, marks
 
 #: how long a dead message is kept (F-X.27)
 DEAD_KEPT_MS = 30 * 86_400_000
+#: how often one is sent again, as W-7.5 says for runs (F-X.27)
+MOST_REPLAYS = 3
 #: queues of dead messages end so
 DEAD = "-dlq"
 
@@ -30,6 +32,7 @@ class QueueMessage(msgspec.Struct, frozen=True):
     code: str | None
     why: str | None
     until: int | None = None
+    replays: int = 0
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -38,6 +41,17 @@ class Failed(msgspec.Struct, frozen=True):
     message: QueueMessage
     queue: str
     visible_at: int
+    code: str
+    why: str
+
+
+class Buried(msgspec.Struct, frozen=True):
+    """A message that has died in a queue which is not in the store, and why."""
+
+    id: str
+    body: bytes
+    attributes: bytes
+    receives: int
     code: str
     why: str
 
@@ -61,8 +75,13 @@ class QueueStore(Protocol):
 
     def messages_failed(self, handle: str, failed: Iterable[Failed]) -> None: ...
 
+    def bury_messages(self, queue: str, dead: Sequence[Buried], at: int) -> int:
+        """Messages that have died in another queue than ours; how many are new: an id that is known changes nothing."""
+        ...
+
     def send_again(self, queue: str, to: str, ids: Sequence[str], at: int) -> list[str]:
-        """Messages of a queue, as they were sent, into another one; the ids of those that were there."""
+        """Messages of a queue, as they were sent, into another one; the ids of those that were there and were not sent
+        again too often (F-X.27). What was wrong with them is kept."""
         ...
 
     def queued(self, queue: str, *, code: str | None = None, after: int = 0, limit: int = 100) -> list[QueueMessage]:
@@ -71,12 +90,17 @@ class QueueStore(Protocol):
 
     def queue_size(self, queue: str) -> int: ...
 
+    def queues_between(self, first: str, behind: str) -> list[tuple[str, int, int]]:
+        """Queues with messages whose names lie between: name, how many, when the oldest was sent. Costs a look at
+        each message."""
+        ...
+
     def next_visible(self, queue: str) -> int | None:
         """When the next message is seen, which may be long ago; None: there is none. Costs one look-up."""
         ...
 
 
-_MESSAGE = "no,queue,id,body,attributes,sent_at,visible_at,receives,handle,code,why,until"
+_MESSAGE = "no,queue,id,body,attributes,sent_at,visible_at,receives,handle,code,why,until,replays"
 _AT_ONCE = 500
 FORGET_DEAD_MESSAGES = "DELETE FROM queue_message WHERE until<?"
 
@@ -92,9 +116,9 @@ class SqlQueues(Sql):
         with self.transaction():
             for first in range(0, len(messages), _AT_ONCE):
                 some = messages[first : first + _AT_ONCE]
-                rows = ",".join(["(?,?,?,?,?,?,0,?)"] * len(some))
+                rows = ",".join(["(?,?,?,?,?,?,0,?,0)"] * len(some))
                 sql = (
-                    "INSERT INTO queue_message(queue,id,body,attributes,sent_at,visible_at,receives,until)"
+                    "INSERT INTO queue_message(queue,id,body,attributes,sent_at,visible_at,receives,until,replays)"
                     f" VALUES {rows} ON CONFLICT DO NOTHING"
                 )
                 until = kept_until(queue, at)
@@ -136,14 +160,26 @@ class SqlQueues(Sql):
                 values = (each.queue, each.visible_at, each.code, each.why, until, each.message.no, handle)
                 self._execute(sql, values)
 
+    def bury_messages(self, queue: str, dead: Sequence[Buried], at: int) -> int:
+        sql = (
+            "INSERT INTO queue_message(queue,id,body,attributes,sent_at,visible_at,receives,code,why,until,replays)"
+            " VALUES(?,?,?,?,?,?,?,?,?,?,0) ON CONFLICT DO NOTHING"
+        )
+        new, until = 0, kept_until(queue, at)
+        with self.transaction():
+            for each in dead:
+                values = (queue, each.id, each.body, each.attributes, at, at, each.receives, each.code, each.why, until)
+                new += self._execute(sql, values).rowcount
+        return new
+
     def send_again(self, queue: str, to: str, ids: Sequence[str], at: int) -> list[str]:
         sent: list[str] = []
         with self.transaction():
             for first in range(0, len(ids), _AT_ONCE):
                 some = ids[first : first + _AT_ONCE]
                 sql = (
-                    "UPDATE queue_message SET queue=?,visible_at=?,receives=0,handle=NULL,until=NULL"
-                    f" WHERE queue=? AND id IN ({marks(some)}) RETURNING id"
+                    "UPDATE queue_message SET queue=?,visible_at=?,receives=0,handle=NULL,until=NULL,replays=replays+1"
+                    f" WHERE queue=? AND replays<{MOST_REPLAYS} AND id IN ({marks(some)}) RETURNING id"
                 )
                 sent += [row[0] for row in self._execute(sql, (to, at, queue, *some)).fetchall()]
         return sent
@@ -155,6 +191,10 @@ class SqlQueues(Sql):
 
     def queue_size(self, queue: str) -> int:
         return int(self._one("SELECT count(*) FROM queue_message WHERE queue=?", (queue,)))
+
+    def queues_between(self, first: str, behind: str) -> list[tuple[str, int, int]]:
+        sql = "SELECT queue,count(*),min(sent_at) FROM queue_message WHERE queue>=? AND queue<? GROUP BY 1 ORDER BY 1"
+        return [(queue, count, oldest) for queue, count, oldest in self._read(sql, (first, behind))]
 
     def next_visible(self, queue: str) -> int | None:
         sql = "SELECT visible_at FROM queue_message WHERE queue=? ORDER BY visible_at LIMIT 1"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.follow_ups import FollowUpDelivery
+from penstock.app.pipeline.intake.batches import Batches
 from penstock.app.pipeline.intake.consumer import QueueConsumer
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
 from penstock.app.pipeline.intake.watched_folders import watch, watched_folders
 from penstock.app.pipeline.schedules import ScheduleClock
-from penstock.errors import StoreError
+from penstock.errors import PenstockError, StoreError
 
 #: seconds between two looks of what has found nothing to do
 _LOOK_S = 0.2
+log = logging.getLogger("penstock")
 
 
 class Consuming:
@@ -24,6 +27,7 @@ class Consuming:
         self.consumer = QueueConsumer(self.ingest)
         self.clock = ScheduleClock(door)
         self.follow_ups = FollowUpDelivery(door)
+        self.batches = Batches(door)
         queue = SqsQueue.of(door.settings)
         self.sqs = SqsConsumer(door.path, queue) if queue is not None else None
         self.folders = watched_folders(door)
@@ -31,11 +35,12 @@ class Consuming:
 
     @property
     def idle(self) -> bool:
-        return self.consumer.idle and self.follow_ups.idle and all(folder.idle for folder in self.folders)
+        beside = (self.consumer, self.follow_ups, self.batches, *self.folders)
+        return all(each.idle for each in beside)
 
     def open(self) -> None:
-        beside = [self.consumer.run(), _again(self.clock.step), _again(self.follow_ups.step)]
-        beside += [watch(folder) for folder in self.folders]
+        steps = (self.clock.step, self.follow_ups.step, self.batches.step)
+        beside = [self.consumer.run(), *(_again(step) for step in steps), *(watch(folder) for folder in self.folders)]
         self.tasks = [asyncio.ensure_future(task) for task in beside]
         if self.sqs is not None:
             self.sqs.open()
@@ -56,6 +61,9 @@ async def _again(step: Callable[[], Awaitable[int]]) -> None:
         except StoreError as error:
             if not error.passing:
                 raise
+            done = 0
+        except PenstockError as error:
+            log.warning("a step beside the engine has failed: %s %s", error.code, error)
             done = 0
         if not done:
             await asyncio.sleep(_LOOK_S)

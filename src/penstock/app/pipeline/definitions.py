@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,13 +102,23 @@ def _written(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse_cycle(door: Runs, code: str, data: Mapping[str, Any]) -> None:
     """F-X.12: pipelines that wait for each other would wait for ever."""
-    after = {known.code: list((known.about.get("dependencies") or {}).get("after", ())) for known in _all(door)}
-    after[code] = list((data.get("dependencies") or {}).get("after", ()))
+    known = {each.code: each.about for each in _all(door)} | {code: data}
+    after = {each: list((text.get("dependencies") or {}).get("after", ())) for each, text in known.items()}
+    for each, document in known.items():
+        for action in (*(document.get("success_actions") or ()), *(document.get("failure_actions") or ())):
+            if action.get("type") == "pipeline":
+                after.setdefault(action["code"], []).append(each)
     cycle = dependency_cycle(after)
     if code in cycle:
         message = f"Pipelines would wait for each other: {' after '.join(cycle)}."
-        hint = "Take one of them out of `after`."
-        raise DocumentInvalid([Finding("pipeline_cycle", "error", message, Place("/dependencies/after"), hint)])
+        own = next((name for name in ("success_actions", "failure_actions") if _begins(data, name, cycle)), None)
+        hint = "Take one of them out of `after`." if own is None else "Take the pipeline out of the actions."
+        place = Place("/dependencies/after" if own is None else f"/{own}")
+        raise DocumentInvalid([Finding("pipeline_cycle", "error", message, place, hint)])
+
+
+def _begins(data: Mapping[str, Any], actions: str, codes: Collection[str]) -> bool:
+    return any(action.get("type") == "pipeline" and action["code"] in codes for action in data.get(actions) or ())
 
 
 def _put_in_force(door: Runs, row: ReleaseRow, by: Who | None) -> ReleaseRow:

@@ -14,6 +14,8 @@ from penstock.kernel import command as C
 from penstock.lang.pipeline.matching import run_input
 from penstock.lang.pipeline.messages import FileMessage
 
+#: the trigger of executions that a file begins (F-1.3.8)
+UPLOAD = "UPLOAD"
 #: HTTP's word for «later»: a tenant has as many open runs as it may
 NO_ROOM = 429
 
@@ -47,7 +49,10 @@ class ExecutionStarts:
             return Begun(self.known[tenant, key], False)
         host.start_limits.check(tenant)
         both = {**(definition.about.get("default_params") or {}), **(params or {})}
-        options = {"trigger": trigger, "organization_id": message.organization_id, "file_id": file_id}
+        options = {
+            "trigger": trigger, "organization_id": message.organization_id, "file_id": file_id,
+            "bucket": message.bucket,
+        }  # fmt: skip
         made = host.start(
             definition.net, run_input(message, file_id=file_id, params=both), id=id or execution_id(self.door.now()),
             key=key, tenant=tenant, options=options, priority=definition.priority, parent=parent,

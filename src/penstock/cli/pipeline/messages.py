@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,18 +12,17 @@ import typer
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import define as define_pipeline
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE
+from penstock.app.pipeline.intake.consumer import QUEUE
+from penstock.app.pipeline.intake.dead_messages import DeadCause, DeadMessage, dead_page
+from penstock.app.pipeline.intake.dead_messages import redrive as send_again
 from penstock.cli.drive import attached
 from penstock.cli.options import INPUT_LIMIT, STORE, Json, Limit, Profile, SelectedTenant, Store, read_source
 from penstock.cli.output import DONE, TONES, moment, print_finding, print_json, print_list, say, short
 from penstock.cli.settings import read_settings
 from penstock.errors import BadInput
 from penstock.store.address import driver_of
-from penstock.store.queues import QueueMessage
 
 _NO_ATTRIBUTES = msgspec.msgpack.encode({})
-#: dead messages that one statement sends again
-_AT_ONCE = 500
 
 
 def define(
@@ -90,50 +90,45 @@ def _bodies(data: bytes, where: str) -> list[Any]:
 
 def dlq(
     redrive: Annotated[
-        str | None, typer.Option("--redrive", metavar="ID", help="Send this one again, as it was.")
+        list[str] | None,
+        typer.Option("--redrive", metavar="ID", help="Send this one again, as it was; or several."),
     ] = None,
     all: Annotated[bool, typer.Option("--redrive-all", help="Send all of them again, or those with --code.")] = False,
     code: Annotated[str | None, typer.Option("--code", metavar="CODE", help="Only those with this cause.")] = None,
+    causes: Annotated[bool, typer.Option("--causes", help="Count them by cause, with a sample of each.")] = False,
     limit: Limit = 20,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """Look at messages that could not be taken, and send them again: one, or all.
+    """Look at messages that could not be taken, and send them again: one, those of a cause, or all.
 
-    What was sent again and had begun an execution before begins no second one."""
+    What was sent again and had begun an execution before begins no second one; one message is sent again three times
+    at most."""
     with attached(store) as door:
-        if redrive is None and not all:
-            dead = door.store.queued(DEAD_QUEUE, code=code, limit=limit)
-            return print_list(dead, json, _brief, _print, empty="There are no dead messages.")
-        sent = _sent_again(door, [redrive] if redrive is not None else None, code)
-    if redrive is not None and not sent:
-        raise BadInput(what="--redrive", why=f"there is no dead message «{redrive}»")
+        if not redrive and not all:
+            page = asyncio.run(dead_page(door, code=code, size=limit))
+            if causes:
+                shown = [cause for cause in page.causes if code in (None, cause.code)]
+                return print_list(shown, json, msgspec.to_builtins, _print_cause, empty=_NO_DEAD)
+            return print_list(page.items, json, msgspec.to_builtins, _print, empty=_NO_DEAD)
+        answer = send_again(door, ids=redrive or None, code=code)
     if json:
-        print_json({"sent": len(sent)})
+        print_json(msgspec.to_builtins(answer))
     else:
-        say(f"{len(sent)} messages sent again")
+        known = f", of which {answer.duplicate} begin nothing new" if answer.duplicate else ""
+        say(f"{answer.sent} messages sent again{known}", f"; {answer.failed} were not" if answer.failed else "")
     return DONE
 
 
-def _sent_again(door: Penstock, ids: list[str] | None, code: str | None) -> list[str]:
-    store = door.store
-    if ids is not None:
-        return store.send_again(DEAD_QUEUE, QUEUE, ids, door.now())
-    sent: list[str] = []
-    while page := store.queued(DEAD_QUEUE, code=code, limit=_AT_ONCE):
-        sent += store.send_again(DEAD_QUEUE, QUEUE, [message.id for message in page], door.now())
-    return sent
+_NO_DEAD = "There are no dead messages."
 
 
-def _brief(message: QueueMessage) -> dict[str, Any]:
-    body = message.body.decode("utf-8", "replace")
-    return {
-        "id": message.id, "code": message.code, "why": message.why, "receives": message.receives,
-        "sentAt": message.sent_at, "body": body,
-    }  # fmt: skip
+def _print(message: DeadMessage) -> None:
+    say((message.id, "bold"), "  ", (message.code, TONES["failed"]), f"  {message.why}")
+    say((f"  {moment(message.sent_at)}, received {message.receives} times  {short(message.body, 120)}", "bright_black"))
 
 
-def _print(message: QueueMessage) -> None:
-    say((message.id, "bold"), "  ", (message.code or "", TONES["failed"]), f"  {message.why or ''}")
-    body = short(message.body.decode("utf-8", "replace"), 120)
-    say((f"  {moment(message.sent_at)}, received {message.receives} times  {body}", "bright_black"))
+def _print_cause(cause: DeadCause) -> None:
+    say((f"{cause.count} ", "bold"), (cause.code, TONES["failed"]), f"  {cause.why}")
+    for message in cause.sample:
+        say((f"  {message.id}  {short(message.body, 100)}", "bright_black"))

@@ -12,9 +12,12 @@ from typing import Any
 
 import msgspec
 
+from penstock.app.pipeline.definitions import in_force
 from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE
 from penstock.app.runs.queries import Queries
 from penstock.errors import DeadMessageNotFound, MessageInvalid
+from penstock.lang.pipeline.keys import upload_key
+from penstock.lang.pipeline.matching import mismatch
 from penstock.lang.pipeline.messages import messages_of
 from penstock.store.address import DEFAULT_TENANT
 from penstock.store.queues import QueueMessage
@@ -60,7 +63,8 @@ class DeadPage(msgspec.Struct, rename="camel"):
 
 
 class Redriven(msgspec.Struct, rename="camel"):
-    """F-S.6. `duplicate`: what they ask for was begun before; `failed`: they are not there."""
+    """F-S.6. `duplicate`: what they ask for was begun before; `failed`: they are not there, or were sent
+    again as often as they may be (F-X.27)."""
 
     sent: int
     duplicate: int = 0
@@ -112,7 +116,7 @@ def redrive(
     DeadMessageNotFound where one alone is asked for that is not there."""
     wanted = None if ids is None else set(ids)
     chosen = [
-        message.id
+        message
         for message in _mine(door)
         if (wanted is None or message.id in wanted)
         and code in (None, message.code or "")
@@ -120,8 +124,27 @@ def redrive(
     ][:most]
     if wanted is not None and len(wanted) == 1 and not chosen:
         raise DeadMessageNotFound(message=next(iter(wanted)))
-    sent = door.store.send_again(DEAD_QUEUE, QUEUE, chosen, door.now())
-    return Redriven(len(sent), 0, (len(wanted) if wanted is not None else len(chosen)) - len(sent))
+    begun = _begun(door, chosen)
+    sent = door.store.send_again(DEAD_QUEUE, QUEUE, [message.id for message in chosen], door.now())
+    asked = len(wanted) if wanted is not None else len(chosen)
+    return Redriven(len(sent), len(begun & set(sent)), asked - len(sent))
+
+
+def _begun(door: Queries, messages: list[QueueMessage]) -> set[str]:
+    """The ids of messages that begin nothing any more: every execution that they ask for is there."""
+    keys: dict[str, list[str]] = {}
+    definitions = in_force(door, door.tenant)
+    for message in messages:
+        try:
+            files = messages_of(message.body, msgspec.msgpack.decode(message.attributes, type=dict[str, str]))
+        except MessageInvalid:
+            continue
+        mine = [file for file in files if file.tenant_id == door.tenant]
+        keys[message.id] = [
+            upload_key(file, each.code) for file in mine for each in definitions if not mismatch(each.about, file)
+        ]
+    known = door.store.ids_by_key(door.tenant, [key for some in keys.values() for key in some])
+    return {id for id, some in keys.items() if some and all(key in known for key in some)}
 
 
 def _mine(door: Queries) -> Iterator[QueueMessage]:

@@ -12,25 +12,25 @@ import msgspec
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import Definition, in_force
-from penstock.app.pipeline.starts import ExecutionStarts
+from penstock.app.pipeline.intake.batches import collects, queue_of, row_of
+from penstock.app.pipeline.starts import UPLOAD, ExecutionStarts
 from penstock.errors import PenstockError
 from penstock.lang.pipeline.keys import upload_key
 from penstock.lang.pipeline.matching import mismatch
 from penstock.lang.pipeline.messages import FileMessage
 from penstock.store.file_assets import FileAssetRow
 
-#: the trigger of executions that a file begins (F-1.3.8)
-UPLOAD = "UPLOAD"
-
 
 class Receipt(msgspec.Struct):
     """What became of one message: executions that it has begun, and those that were there already. `too_large`: how
-    many definitions would match a smaller file (F-X.9). `refused`: why it could not be taken now."""
+    many definitions would match a smaller file (F-X.9). `collected`: in how many batches it waits (F-X.15). `refused`:
+    why it could not be taken now."""
 
     file_id: int
     started: list[str] = []
     known: list[str] = []
     too_large: int = 0
+    collected: int = 0
     refused: PenstockError | None = None
 
 
@@ -42,6 +42,7 @@ class IngestCounts(msgspec.Struct):
     duplicate: int = 0
     unmatched: int = 0
     too_large: int = 0
+    collected: int = 0
 
 
 class Ingest:
@@ -63,13 +64,15 @@ class Ingest:
                 await self.door.nets.prepare(definition.net)
         receipts = [Receipt(asset.id) for asset in assets]
         starts = ExecutionStarts(self.door, self._begun(messages, definitions))
+        collected: dict[str, list[tuple[str, bytes, bytes]]] = {}
         for message, asset, receipt in zip(messages, assets, receipts, strict=True):
             try:
-                self._begin(message, asset, definitions[message.tenant_id], receipt, starts)
+                self._begin(message, asset, definitions[message.tenant_id], receipt, starts, collected)
             except PenstockError as error:
                 receipt.refused = error
         await starts.heard()
         self._count(receipts)
+        self._collect(collected)
         return receipts
 
     def _begun(
@@ -87,17 +90,21 @@ class Ingest:
 
     def _begin(
         self, message: FileMessage, asset: FileAssetRow, definitions: list[Definition], receipt: Receipt,
-        starts: ExecutionStarts,
+        starts: ExecutionStarts, collected: dict[str, list[tuple[str, bytes, bytes]]],
     ) -> None:  # fmt: skip
         for definition in definitions:
             why_not = mismatch(definition.about, message)
             if why_not:
                 receipt.too_large += why_not == "max_file_size"
                 continue
+            key = upload_key(message, definition.code)
+            if collects(definition) and (message.tenant_id, key) not in starts.known:
+                queue = queue_of(message.tenant_id, definition.code)
+                collected.setdefault(queue, []).append(row_of(definition, message, asset))
+                receipt.collected += 1
+                continue
             trigger = {"type": UPLOAD, "source": f"bucket:{asset.bucket}", "event": message.event_name}
-            begun = starts.begin(
-                definition, message, asset.id, key=upload_key(message, definition.code), trigger=trigger
-            )
+            begun = starts.begin(definition, message, asset.id, key=key, trigger=trigger)
             (receipt.started if begun.new else receipt.known).append(begun.id)
 
     def _count(self, receipts: list[Receipt]) -> None:
@@ -106,7 +113,14 @@ class Ingest:
             self.counts.started += len(receipt.started)
             self.counts.duplicate += len(receipt.known)
             self.counts.too_large += receipt.too_large
-            self.counts.unmatched += not (receipt.started or receipt.known or receipt.refused)
+            self.counts.unmatched += not (receipt.started or receipt.known or receipt.collected or receipt.refused)
+
+    def _collect(self, collected: Mapping[str, list[tuple[str, bytes, bytes]]]) -> None:
+        """F-X.15: what waits for others is in the store, too, before its message is acked."""
+        for queue, rows in collected.items():
+            new = self.door.store.send_messages(queue, rows, self.door.now())
+            self.counts.collected += new
+            self.counts.duplicate += len(rows) - new
 
 
 def asset_of(message: FileMessage, now: int) -> FileAssetRow:

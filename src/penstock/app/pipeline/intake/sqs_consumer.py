@@ -1,7 +1,8 @@
 """SQS (extra `sqs`): messages are moved into the built-in queue, and deleted there once they are in the store.
 
 It runs in threads beside the engine, or in a process of its own, with a connection of its own to the store. What cannot
-be read is left where it is, longer each time, and after five receives put into the queue of dead ones with its cause.
+be read is left where it is, longer each time, and after five receives put with its cause into the queue of dead ones
+there, and among the dead ones of the store.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from penstock.host.clock import SystemClock
 from penstock.lang.pipeline.messages import messages_of
 from penstock.store.address import open_store
 from penstock.store.contract import Store
+from penstock.store.queues import Buried
 
 _LOG = logging.getLogger(__name__)
 #: what SQS gives at most
@@ -113,9 +115,9 @@ class SqsConsumer:
             try:
                 messages_of(message["Body"], attributes)
             except PenstockError as error:
-                self._failed(message, error)
+                self._failed(store, message, attributes, error)
                 continue
-            row = (f"sqs:{message['MessageId']}", message["Body"].encode(), msgspec.msgpack.encode(attributes))
+            row = (_id(message), message["Body"].encode(), msgspec.msgpack.encode(attributes))
             good.append((message, row))
         if good:
             self._keep(store, [row for _, row in good], [message for message, _ in good])
@@ -139,7 +141,8 @@ class SqsConsumer:
             ]
             self.client.change_message_visibility_batch(QueueUrl=self.queue.url, Entries=entries)
 
-    def _failed(self, message: dict[str, Any], error: PenstockError) -> None:
+    def _failed(self, store: Store, message: dict[str, Any], attributes: dict[str, str], error: PenstockError) -> None:
+        """F-X.27: a dead one also lies with the store's own, where it can be looked at and sent again."""
         self.failed += 1
         receives = int(message.get("Attributes", {}).get("ApproximateReceiveCount", 1))
         where: dict[str, str] = {"QueueUrl": self.queue.url, "ReceiptHandle": message["ReceiptHandle"]}
@@ -147,6 +150,8 @@ class SqsConsumer:
             self.client.change_message_visibility(**where, VisibilityTimeout=backoff_s(receives))
             return
         cause = {"code": error.code, "why": str(error)[:_WHY_MOST]}
+        dead = Buried(_id(message), message["Body"].encode(), msgspec.msgpack.encode(attributes), receives, **cause)
+        store.bury_messages(DEAD_QUEUE, [dead], SystemClock().now())
         attributes = {**message.get("MessageAttributes", {}), **{n: _text(v) for n, v in cause.items()}}
         self.client.send_message(QueueUrl=self.dead_url, MessageBody=message["Body"], MessageAttributes=attributes)
         self.client.delete_message(**where)
@@ -157,6 +162,10 @@ class SqsConsumer:
         """Named in the settings, else by the queue's own name."""
         above, _, _ = self.queue.url.rpartition("/")
         return self.queue.dead_url or f"{above}/{DEAD_QUEUE}"
+
+
+def _id(message: Mapping[str, Any]) -> str:
+    return f"sqs:{message['MessageId']}"
 
 
 def _text(value: str) -> dict[str, str]:

@@ -49,8 +49,9 @@ class FolderPipeline:
         door.host.turns.on_facts.append(self._on_facts)
 
     def _on_facts(self, loaded: LoadedRun, facts: Any, _n: int, now: int) -> None:
-        if loaded.id in self.mine:
-            self.moved[loaded.id] = None
+        """Whatever has begun it: also those of batches, schedules and pipelines that wait for others."""
+        if loaded.run is not None and loaded.run.st.options.get("bucket") == self.bucket:
+            self.mine[loaded.id] = self.moved[loaded.id] = None
 
     async def step(self) -> list[Moved]:
         """One look at the folder, and the executions that have moved since the last one. Raises OSError where the
@@ -81,7 +82,7 @@ class FolderPipeline:
             for run in receipt.known:
                 if self._is_open(message.key, run):
                     self.mine[run] = self.moved[run] = None
-            if not (receipt.started or receipt.known):
+            if not (receipt.started or receipt.known or receipt.collected):
                 self.unmatched.append(message.key)
 
     def _is_open(self, key: str, run: str) -> bool:
