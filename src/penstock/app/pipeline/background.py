@@ -35,8 +35,8 @@ class Consuming:
 
     @property
     def idle(self) -> bool:
-        beside = (self.consumer, self.follow_ups, self.batches, *self.folders)
-        return all(each.idle for each in beside)
+        beside = self.consumer.idle and self.follow_ups.idle and self.batches.idle
+        return beside and all(folder.idle for folder in self.folders)
 
     def open(self) -> None:
         steps = (self.clock.step, self.follow_ups.step, self.batches.step)

@@ -149,11 +149,13 @@ class SqsConsumer:
         if receives < MAX_RECEIVES:
             self.client.change_message_visibility(**where, VisibilityTimeout=backoff_s(receives))
             return
-        cause = {"code": error.code, "why": str(error)[:_WHY_MOST]}
-        dead = Buried(_id(message), message["Body"].encode(), msgspec.msgpack.encode(attributes), receives, **cause)
+        why = str(error)[:_WHY_MOST]
+        dead = Buried(
+            _id(message), message["Body"].encode(), msgspec.msgpack.encode(attributes), receives, error.code, why
+        )
         store.bury_messages(DEAD_QUEUE, [dead], SystemClock().now())
-        attributes = {**message.get("MessageAttributes", {}), **{n: _text(v) for n, v in cause.items()}}
-        self.client.send_message(QueueUrl=self.dead_url, MessageBody=message["Body"], MessageAttributes=attributes)
+        named = {**message.get("MessageAttributes", {}), "code": _text(error.code), "why": _text(why)}
+        self.client.send_message(QueueUrl=self.dead_url, MessageBody=message["Body"], MessageAttributes=named)
         self.client.delete_message(**where)
         self.dead += 1
 
