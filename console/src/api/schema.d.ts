@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from df91aa90cf183595930576d53296817187a1d274ec63061570e2123ab8051190.
+ * Made from 7ca8f06ee955ea3f41191fbc51815b3c78a79c10abf6983382b79aa3981f37d5.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -684,6 +684,17 @@ export interface components {
             version: number | null;
             workflow_id: string;
         };
+        ExecutionAttemptOut: {
+            attempt: number;
+            completedAt: string | null;
+            error: components["schemas"]["StageErrorOut"] | null;
+            errorStage: string | null;
+            retryCount: number;
+            /** Format: date-time */
+            startedAt: string;
+            status: string;
+            trigger: string;
+        };
         ExecutionBrief: {
             cancelRequested: boolean;
             completedAt: string | null;
@@ -722,6 +733,7 @@ export interface components {
             size: number;
         };
         ExecutionOut: {
+            attempts: components["schemas"]["ExecutionAttemptOut"][];
             cancelRequested: boolean;
             completedAt: string | null;
             completedStages: number;

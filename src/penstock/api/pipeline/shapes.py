@@ -8,10 +8,10 @@ from pydantic import Field
 
 from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.app.pipeline import executions as view
-from penstock.app.pipeline.attempts import ExecutionAttempt
+from penstock.app.pipeline.attempts import ExecutionAttempt, StageError
 
 
-class StageErrorOut(ResponseBody, of=view.StageError):
+class StageErrorOut(ResponseBody, of=StageError):
     pass
 
 
@@ -24,7 +24,7 @@ class StageLogOut(ResponseBody, of=view.StageLog):
 
 
 class ExecutionAttemptOut(ResponseBody, of=ExecutionAttempt):
-    pass
+    """F-X.7: how it began and how it ended; `trigger` is RETRY by itself, RESUME by hand."""
 
 
 class ExecutionOut(ResponseBody, of=view.Execution):
@@ -39,7 +39,7 @@ class StageBrief(
     pass
 
 
-class ExecutionBrief(ResponseBody, of=view.Execution, omit=("warnings",)):
+class ExecutionBrief(ResponseBody, of=view.Execution, omit=("warnings", "attempts")):
     stages: list[StageBrief]
 
 
