@@ -79,6 +79,10 @@ class Numbers(Protocol):
 
     def counters(self) -> Mapping[str, float]: ...
 
+    def families(self) -> Mapping[str, Sequence[tuple[dict[str, str], float]]]:
+        """Gauges with labels, by the names of their metrics."""
+        ...
+
 
 class LanguageFigures(Protocol):
     """What is counted of a language's runs and documents. `help` has a line for every metric."""
@@ -90,6 +94,10 @@ class LanguageFigures(Protocol):
 
     def read(self, versions: Mapping[str, Any], now: int) -> Numbers:
         """Of these tenants together; the value of each changes when a version of a document comes or moves."""
+        ...
+
+    def channels(self, tenant: str) -> Sequence[Mapping[str, Any]]:
+        """Who is told of an alarm of one of its metrics beside those whom the tenant has named: type, url, to."""
         ...
 
 
@@ -141,7 +149,9 @@ class AppLanguage:
         """Of a door that drives its store."""
         return None
 
-    def figures(self, store: Store, net_of: Callable[[str], Compiled]) -> LanguageFigures | None:
+    def figures(
+        self, store: Store, net_of: Callable[[str], Compiled], settings: Mapping[str, Any]
+    ) -> LanguageFigures | None:
         return None
 
 

@@ -117,6 +117,20 @@ USAGE = Table(
     clustered=True,
 )
 
+INGEST = Table(
+    "ingest",
+    "What messages came to, by the tenant they name and the day they came (F-7.2, F-X.9, F-X.19).",
+    (
+        _c("tenant", "text", "whose they are", key=True),
+        _c("day", "text", "YYYY-MM-DD, UTC", key=True),
+        _c("messages", "int", "how many came"),
+        _c("duplicates", "int", "executions that were there already"),
+        _c("unmatched", "int", "messages that no definition is for"),
+        _c("too_large", "int", "definitions that would match a smaller file"),
+    ),
+    clustered=True,
+)
+
 DEFINITION = Table(
     "pipeline_definitions",
     "Pipelines as they are in force, else as they were last (F-1.1). Written whenever a version comes or moves.",

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import astuple
 
-from penstock.store.execution_tables import DEFINITION, EXECUTION, STAGE, STAGE_LOG, USAGE
+from penstock.store.address import DEFAULT_TENANT
+from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.sql import Sql, marks
 from penstock.store.table_shape import Table
 
@@ -51,6 +53,8 @@ def usage_added(larger: str) -> str:
     return f" ON CONFLICT(tenant,day) DO UPDATE SET {','.join(f'{name}={added(name)}' for name in ADDED)}"
 
 
+_COUNTED = ",".join(f"{name}=ingest.{name}+excluded.{name}" for name in INGEST.names[2:])
+_COUNT = f"{_insert(INGEST)} ON CONFLICT(tenant,day) DO UPDATE SET {_COUNTED}"
 ADD_USAGE = _insert(USAGE) + usage_added("max")
 
 
@@ -66,6 +70,23 @@ class UsageRow(msgspec.Struct, frozen=True):
     bytes_in: int
     bytes_out: int
     llm_tokens: int
+
+
+class IngestRow(msgspec.Struct, frozen=True):
+    tenant: str
+    day: str
+    messages: int = 0
+    duplicates: int = 0
+    unmatched: int = 0
+    too_large: int = 0
+
+
+class FailingStage(msgspec.Struct, frozen=True, rename="camel"):
+    """`pipeline_code` is none where its definition is not in the store any more."""
+
+    pipeline_code: str | None
+    stage_code: str
+    failures: int
 
 
 class EndedExecutions(msgspec.Struct, frozen=True):
@@ -94,12 +115,24 @@ class ExecutionStore(Protocol):
         """When those that ended since a time were asked for and picked up."""
         ...
 
-    def failing_stages(self, tenant: str, since: str, limit: int) -> list[tuple[int, str, int]]:
-        """The stages that failed most often since a time: pipeline_stages.id, code, how often."""
+    def failing_stages(self, tenant: str, since: str, limit: int) -> list[FailingStage]:
+        """The stages that failed most often since a time."""
+        ...
+
+    def count_messages(self, rows: Sequence[IngestRow]) -> None:
+        """Add to what is known of a tenant's day."""
+        ...
+
+    def ingest_days(self, tenant: str, since: str = "") -> list[IngestRow]:
+        """From a day on, the oldest first."""
         ...
 
     def by_trace(self, tenant: str, trace: str) -> list[tuple[str, str]]:
         """The executions with a trace id, and how they stand; the oldest first."""
+        ...
+
+    def notification_configs(self, tenant: str) -> list[dict[str, Any]]:
+        """Of the definitions that are in force for a tenant."""
         ...
 
     def completed_for(self, tenant: str, file: int) -> dict[str, str]:
@@ -140,16 +173,37 @@ class SqlExecutions(Sql):
         )
         return [(row[0], row[1]) for row in self._read(sql, (tenant, since))]
 
-    def failing_stages(self, tenant: str, since: str, limit: int) -> list[tuple[int, str, int]]:
+    def failing_stages(self, tenant: str, since: str, limit: int) -> list[FailingStage]:
+        pipeline = (
+            "SELECT min(d.pipeline_code) FROM pipeline_stages s JOIN pipeline_definitions d ON d.id=s.pipeline_id"
+            " WHERE s.id=l.stage_id"
+        )
         sql = (
-            "SELECT stage_id,min(stage_code),count(*) FROM stage_log WHERE tenant_id=? AND completed_at>=?"
+            f"SELECT ({pipeline}),min(stage_code),count(*) FROM stage_log l WHERE tenant_id=? AND completed_at>=?"
             " AND status IN ('FAILED','TIMEOUT') GROUP BY stage_id ORDER BY 3 DESC,2 LIMIT ?"
         )
-        return [(row[0], row[1], row[2]) for row in self._read(sql, (tenant, since, limit))]
+        return [FailingStage(*row) for row in self._read(sql, (tenant, since, limit))]
+
+    def count_messages(self, rows: Sequence[IngestRow]) -> None:
+        if rows:
+            with self.transaction():
+                for row in rows:
+                    self._execute(_COUNT, astuple(row))
+
+    def ingest_days(self, tenant: str, since: str = "") -> list[IngestRow]:
+        sql = f"SELECT {','.join(INGEST.names)} FROM ingest WHERE tenant=? AND day>=? ORDER BY day"
+        return [IngestRow(*row) for row in self._read(sql, (tenant, since))]
 
     def by_trace(self, tenant: str, trace: str) -> list[tuple[str, str]]:
         sql = "SELECT execution_id,status FROM execution WHERE trace_id=? AND tenant_id=? ORDER BY created_at,run"
         return [(row[0], row[1]) for row in self._read(sql, (trace, tenant))]
+
+    def notification_configs(self, tenant: str) -> list[dict[str, Any]]:
+        sql = (
+            "SELECT notification_config FROM pipeline_definitions WHERE is_active=1 AND notification_config IS NOT NULL"
+            " AND tenant_id IN (?,?) ORDER BY pipeline_code,tenant_id"
+        )
+        return [msgspec.json.decode(row[0]) for row in self._read(sql, (tenant, DEFAULT_TENANT))]
 
     def completed_for(self, tenant: str, file: int) -> dict[str, str]:
         sql = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from penstock.kernel.state import STATUS
-from penstock.store.execution_tables import DEFINITION, EXECUTION, STAGE, STAGE_LOG, USAGE
+from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
 from penstock.store.file_views import FILE_VIEWS, file_views
 from penstock.store.table_shape import Column, Table
@@ -202,7 +202,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     5: (
         *_added(JOURNAL, ("checksum",)),
         *_new(ENDED_SESSION, CAUSE, BATCH, FILE_ASSET, QUEUE_MESSAGE, FILE_SCHEDULE),
-        *_new(EXECUTION, STAGE_LOG, USAGE, DEFINITION, STAGE),
+        *_new(EXECUTION, STAGE_LOG, USAGE, INGEST, DEFINITION, STAGE),
         *map(_view, FILE_VIEWS),
         _later(LETTER, "letter_replayed"),
         _later(OUTBOX, "outbox_topic"),

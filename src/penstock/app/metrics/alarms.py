@@ -6,7 +6,7 @@ How the alarms of a tenant stand is one row of the store, written in the commit 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -113,6 +113,9 @@ class Alarms:
         batch.memo.append((_key(tenant), _pack(stand), now + KEPT_MS))
         for alarm in changed if self._has_channel(tenant) else ():
             self.host.notices.write(_notice(tenant, alarm), 0, 0, batch)
+        for alarm in changed:
+            for number, channel in enumerate(self._channels(tenant, alarm.metric)):
+                self.host.notices.write(_told_by(channel, _notice(tenant, alarm), number), 0, 0, batch)
         self.host.store.commit(batch)
         self.stands[tenant] = stand
         if self.host.notices.wrote:
@@ -120,6 +123,11 @@ class Alarms:
         for alarm in changed if self.told is not None else ():
             assert self.told is not None
             self.told(tenant, alarm)
+
+    def _channels(self, tenant: str, metric: str) -> list[Mapping[str, Any]]:
+        """Those that the language of the metric names beside the tenant's own; a log hears of every alarm anyway."""
+        mine = [each for each in self.meter.figures if any(line.metric == metric for line in each.thresholds)]
+        return [channel for figures in mine for channel in figures.channels(tenant) if channel["type"] != "log"]
 
     def _has_channel(self, tenant: str) -> bool:
         """Whether the tenant has named channels for alarms; without one no message is written."""
@@ -172,6 +180,14 @@ def _notice(tenant: str, alarm: Alarm) -> Notice:
     return Notice(
         key=key, tenant=tenant, run="", subject=f"[Penstock] {alarm.metric} {word}", text=text, escalates=True
     )
+
+
+def _told_by(channel: Mapping[str, Any], notice: Notice, number: int) -> Notice:
+    to = {name: value for name, value in channel.items() if name != "type"}
+    config = {**to, "subject": notice.subject} if "url" not in to else {**to, "body": {"alarm": notice.text}}
+    args = {"channel": channel["type"], "config": config, "message": notice.text}
+    key = f"{notice.key}/{number}"
+    return Notice(key=key, tenant=notice.tenant, run="", subject=notice.subject, text=notice.text, args=args)
 
 
 def _key(tenant: str) -> str:

@@ -177,7 +177,8 @@ class MetricsCollector:
 
     def attach(self, host: Host) -> None:
         self.host = host
-        made = (language.figures(self.store, partial(_net_of, host)) for language in app_languages())
+        settings = host.dispatch.services.settings
+        made = (language.figures(self.store, partial(_net_of, host), settings) for language in app_languages())
         self.figures = [figures for figures in made if figures is not None]
         self._remember(host.clock.now())
         host.turns.on_facts.append(self._turn)

@@ -87,6 +87,8 @@ def _languages(page: ExpositionPage, read: Readings) -> None:
             page.one(name, "gauge", figures.help[name], value)
         for name, total in numbers.counters().items():
             page.one(name, "counter", figures.help[name], total)
+        for name, rows in numbers.families().items():
+            page.family(name, "gauge", figures.help[name], [(labels, value) for labels, value in rows])
 
 
 def _engine(page: ExpositionPage, meter: MetricsCollector, listening: int) -> None:

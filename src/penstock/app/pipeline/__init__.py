@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.app.language import AppLanguage, Background, Door
+from penstock.app.language import AppLanguage, Background, Door, LanguageFigures
+from penstock.net.compiled import Compiled
+from penstock.store.contract import Store
 from penstock.store.releases import ReleaseRow
 
 
@@ -26,6 +29,11 @@ class PipelineApp(AppLanguage):
         from penstock.app.pipeline.definition_rows import keep_rows
 
         keep_rows(door, row.tenant, row.name)
+
+    def figures(self, store: Store, net_of: Callable[[str], Compiled], settings: Mapping[str, Any]) -> LanguageFigures:
+        from penstock.app.pipeline.figures import PipelineFigures
+
+        return PipelineFigures(store, settings)
 
     def background(self, door: Door) -> Background:
         from penstock.app.pipeline.background import Consuming

@@ -37,7 +37,7 @@ class ProcessApp(AppLanguage):
 
         return [(await discovered(door, payload, by)).release.name]
 
-    def figures(self, store: Store, net_of: Callable[[str], Compiled]) -> LanguageFigures:
+    def figures(self, store: Store, net_of: Callable[[str], Compiled], settings: Mapping[str, Any]) -> LanguageFigures:
         from penstock.app.process.figures import Figures
 
         return Figures(store, net_of)

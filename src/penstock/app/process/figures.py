@@ -62,6 +62,9 @@ class Numbers(msgspec.Struct, kw_only=True):
     def counters(self) -> dict[str, float]:
         return {"process_log_events_exported_total": self.exported}
 
+    def families(self) -> dict[str, list[tuple[dict[str, str], float]]]:
+        return {}
+
 
 def together(many: Iterable[Numbers]) -> Numbers:
     every = Numbers()
@@ -92,6 +95,9 @@ class Figures:
         """Of these tenants together."""
         self._left = SLICE
         return together(self._of(tenant, now, seen) for tenant, seen in versions.items())
+
+    def channels(self, tenant: str) -> list[Mapping[str, Any]]:
+        return []
 
     def of(self, tenant: str, now: int, versions: Any = None) -> Numbers:
         """`versions` changes whenever a version comes or moves; None: nobody knows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.kernel.state import STATUS
-from penstock.store.execution_tables import DEFINITION, EXECUTION, STAGE, STAGE_LOG, USAGE
+from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
 from penstock.store.file_views import FILE_VIEWS, file_views
 from penstock.store.schema import (
@@ -178,6 +178,10 @@ def _added(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
+def _new(*tables: Table) -> tuple[str, ...]:
+    return tuple(statement for table in tables for statement in create(table))
+
+
 #: version → statements that lead from the version before to it
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     3: (
@@ -207,7 +211,11 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *create(FILE_ASSET),
         *create(QUEUE_MESSAGE),
         *create(FILE_SCHEDULE),
-        *(statement for table in (EXECUTION, STAGE_LOG, USAGE, DEFINITION, STAGE) for statement in create(table)),
+        *(
+            statement
+            for table in (EXECUTION, STAGE_LOG, USAGE, INGEST, DEFINITION, STAGE)
+            for statement in create(table)
+        ),
         *map(_view, FILE_VIEWS),
         _later(LETTER, "letter_replayed"),
         _later(OUTBOX, "outbox_topic"),

@@ -14,10 +14,12 @@ from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import Definition, in_force
 from penstock.app.pipeline.intake.batches import collects, queue_of, row_of
 from penstock.app.pipeline.starts import UPLOAD, ExecutionStarts
+from penstock.dialects.pipeline.stage_rows import moment
 from penstock.errors import PenstockError
 from penstock.lang.pipeline.keys import upload_key
 from penstock.lang.pipeline.matching import mismatch
 from penstock.lang.pipeline.messages import FileMessage
+from penstock.store.executions import IngestRow
 from penstock.store.file_assets import FileAssetRow
 
 
@@ -71,7 +73,7 @@ class Ingest:
             except PenstockError as error:
                 receipt.refused = error
         await starts.heard()
-        self._count(receipts)
+        self._count(messages, receipts, now)
         self._collect(collected)
         return receipts
 
@@ -107,13 +109,23 @@ class Ingest:
             begun = starts.begin(definition, message, asset.id, key=key, trigger=trigger)
             (receipt.started if begun.new else receipt.known).append(begun.id)
 
-    def _count(self, receipts: list[Receipt]) -> None:
-        for receipt in receipts:
-            self.counts.messages += 1
-            self.counts.started += len(receipt.started)
-            self.counts.duplicate += len(receipt.known)
-            self.counts.too_large += receipt.too_large
-            self.counts.unmatched += not (receipt.started or receipt.known or receipt.collected or receipt.refused)
+    def _count(self, messages: Sequence[FileMessage], receipts: list[Receipt], now: int) -> None:
+        """F-7.2: in the store, where every reader finds it; what has only begun executions is counted with them."""
+        days: dict[str, IngestCounts] = {}
+        for message, receipt in zip(messages, receipts, strict=True):
+            today = days.setdefault(message.tenant_id, IngestCounts())
+            for counts in (self.counts, today) if receipt.refused is None else (self.counts,):
+                counts.messages += 1
+                counts.started += len(receipt.started)
+                counts.duplicate += len(receipt.known)
+                counts.too_large += receipt.too_large
+                counts.unmatched += not (receipt.started or receipt.known or receipt.collected or receipt.refused)
+        day = moment(now)[:10]
+        self.door.store.count_messages([
+            IngestRow(tenant, day, of.messages, of.duplicate, of.unmatched, of.too_large)
+            for tenant, of in days.items()
+            if of.messages
+        ])  # fmt: skip
 
     def _collect(self, collected: Mapping[str, list[tuple[str, bytes, bytes]]]) -> None:
         """F-X.15: what waits for others is in the store, too, before its message is acked."""
