@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from fastapi import Depends, Request
@@ -18,6 +19,7 @@ from penstock.app.access.idempotency import StoredResponse, Ticket, fingerprint
 from penstock.app.penstock import Penstock
 from penstock.errors import PenstockError
 
+T = TypeVar("T", bound=Callable[..., Any])
 _KEPT = ("content-type", "location", "etag")
 #: routes that only read, although their request has a body
 READ_ONLY = frozenset({"check", "validate", "validate_diagram", "looking"})
@@ -26,6 +28,12 @@ _SHOWN = 1024
 
 #: routes whose response holds a token that is shown once
 SHOWN_ONCE = frozenset({"create_key", "create_tenant"})
+
+
+def has_own_keys(endpoint: T) -> T:
+    """Marks a route that looks after its Idempotency-Key itself: what it begins is kept under that key for good."""
+    endpoint.has_own_keys = True  # type: ignore[attr-defined]
+    return endpoint
 
 
 class AuditedRoute(StrictRoute):
@@ -43,7 +51,8 @@ class AuditedRoute(StrictRoute):
                 return await plain(request)
             key = request.headers.get("idempotency-key")
             # who may not is refused, whoever asked before
-            if key is None or not self.permissions <= caller.permissions:
+            own = getattr(self.endpoint, "has_own_keys", False)
+            if key is None or own or not self.permissions <= caller.permissions:
                 return await self._audited(plain, request, caller)
             body = await request.body()
             target = "?".join(filter(None, (_path(request), request.url.query)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from penstock.api.language import LanguageRouters
-from penstock.api.pipeline import executions, files, messages
+from penstock.api.pipeline import definitions, executions, files, messages, schedules
 
-ROUTERS = LanguageRouters(operations=(executions.router, files.router, messages.router))
+ROUTERS = LanguageRouters(
+    documents=(definitions.router,), operations=(executions.router, files.router, messages.router, schedules.router)
+)

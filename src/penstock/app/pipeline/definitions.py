@@ -15,7 +15,7 @@ from penstock.app.access.candidates import Who
 from penstock.app.releases.documents import compile_source, read_source
 from penstock.app.releases.releases import STATUS, Releases, Submission, canonical
 from penstock.dialects.pipeline import about
-from penstock.errors import BadInput, DocumentInvalid, Finding, Place, VersionConflict
+from penstock.errors import BadInput, DocumentInvalid, Finding, Place, ReleaseNotFound, VersionConflict
 from penstock.lang.pipeline.checks import dependency_cycle
 from penstock.lang.read import read_document
 from penstock.net.compiled import Compiled
@@ -65,7 +65,7 @@ def define(door: Runs, document: str | Path | bytes | Mapping[str, Any], *, by: 
     known = door.store.releases(door.tenant, code)
     if any(door.store.net(row.net).language != LANGUAGE for row in known[:1]):
         raise VersionConflict(name=code, version=1, why="a document of another language has this name")
-    same = next((row for row in reversed(known) if _written(msgspec.json.decode(row.document)) == _written(data)), None)
+    same = next((row for row in reversed(known) if same_definition(row, data)), None)
     if same is not None:
         return Submission(_put_in_force(door, same, by), False)
     version = max((row.version for row in known), default=0) + 1
@@ -94,6 +94,11 @@ def _read(document: str | Path | bytes | Mapping[str, Any]) -> tuple[bytes, dict
         why = "it is no pipeline: it has no «pipeline_code»"
         raise BadInput(what="the document", why=why, hint='Begin with {"pipeline_code": …, "stages": […]}.')
     return source, dict(data)
+
+
+def same_definition(row: ReleaseRow, data: Mapping[str, Any]) -> bool:
+    """Whether a version says the same, but for what the store gives."""
+    return _written(msgspec.json.decode(row.document)) == _written(data)
 
 
 def _written(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,6 +143,30 @@ def _put_in_force(door: Runs, row: ReleaseRow, by: Who | None) -> ReleaseRow:
 
 def _all(door: Queries) -> list[Definition]:
     return in_force(door, door.tenant)
+
+
+def definition_of(door: Queries, code: str) -> Definition:
+    """The one of this code that is in force for the door's tenant. Raises ReleaseNotFound."""
+    definition = next((each for each in in_force(door, door.tenant) if each.code == code), None)
+    if definition is None:
+        raise ReleaseNotFound(name=code)
+    return definition
+
+
+def versions_of(door: Queries, code: str) -> list[ReleaseRow]:
+    """The tenant's own, the oldest first. Raises ReleaseNotFound."""
+    rows = door.store.releases(door.tenant, code)
+    if not rows or door.store.net(rows[-1].net).language != LANGUAGE:
+        raise ReleaseNotFound(name=code)
+    return rows
+
+
+def switch_off(door: Runs, code: str) -> ReleaseRow:
+    """F-X.2: it is kept, and begins nothing any more; executions that have begun go on. Raises ReleaseNotFound."""
+    active = next((row for row in versions_of(door, code) if row.status == "active"), None)
+    if active is None:
+        raise ReleaseNotFound(name=code)
+    return Releases(door).deprecate(code, active.version)
 
 
 def in_force(door: Queries, tenant: str) -> list[Definition]:

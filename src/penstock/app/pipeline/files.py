@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -11,7 +12,15 @@ from penstock.app.penstock import Penstock
 from penstock.app.pipeline.executions import execution_row, read_execution
 from penstock.app.pipeline.intake.results import ending_of
 from penstock.errors.pipeline import ExecutionFileNotFound, PipelineScope, PipelineStorage
-from penstock.executors.parts.objects import ARTIFACTS, Buckets, KeyRefused, ObjectError, ObjectMissing
+from penstock.executors.parts.objects import (
+    ARTIFACTS,
+    Buckets,
+    KeyRefused,
+    ObjectError,
+    ObjectInfo,
+    ObjectMissing,
+    ObjectStore,
+)
 from penstock.executors.processors.contract import ProcessorError
 from penstock.executors.processors.stage_input import StageFile, check_tenant
 
@@ -55,18 +64,34 @@ def _reference(output: Any) -> str | None:
     return ref if isinstance(ref, str) else None
 
 
+async def file_info(door: Penstock, file: StageFile) -> ObjectInfo:
+    """Of a file that lies in a bucket, where the door's tenant may read it."""
+    with _told():
+        return await _store(door, file).info(file.key)
+
+
 async def _open(door: Penstock, file: StageFile, name: str, most: int | None) -> OpenFile:
-    try:
-        check_tenant(file, door.tenant)
-        store = Buckets(door.host.dispatch.services)[file.bucket]
+    with _told():
+        store = _store(door, file)
         size = (await store.info(file.key)).size
+    return OpenFile(name, file.mime, size, _limited(store.stream(file.key), most))
+
+
+def _store(door: Penstock, file: StageFile) -> ObjectStore:
+    check_tenant(file, door.tenant)
+    return Buckets(door.host.dispatch.services)[file.bucket]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
     except ProcessorError:
         raise PipelineScope(why="The file is another tenant's") from None
     except (ObjectMissing, KeyRefused):
         raise ExecutionFileNotFound(why="it is not in its bucket") from None
     except ObjectError as error:
         raise PipelineStorage(why=str(error)) from None
-    return OpenFile(name, file.mime, size, _limited(store.stream(file.key), most))
 
 
 async def _chunks(body: bytes, most: int | None) -> AsyncIterator[bytes]:

@@ -16,6 +16,7 @@ from penstock.app.pipeline.intake.consumer import QUEUE
 from penstock.app.pipeline.intake.dead_messages import DeadCause, DeadMessage, dead_page
 from penstock.app.pipeline.intake.dead_messages import redrive as send_again
 from penstock.cli.drive import attached
+from penstock.cli.identity import By, identify
 from penstock.cli.options import INPUT_LIMIT, STORE, Json, Limit, Profile, SelectedTenant, Store, read_source
 from penstock.cli.output import DONE, TONES, moment, print_finding, print_json, print_list, say, short
 from penstock.cli.settings import read_settings
@@ -27,7 +28,7 @@ _NO_ATTRIBUTES = msgspec.msgpack.encode({})
 
 def define(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The definition with its stages, JSON or YAML.")],
-    by: Annotated[str | None, typer.Option("--by", metavar="USER", help="Who does it.")] = None,
+    by: By = None,
     profile: Profile = None,
     json: Json = False,
     store: Store = STORE,
@@ -38,7 +39,7 @@ def define(
     settings, drives = read_settings(store), driver_of(store) is None and not store.exists()
     door = Penstock(store, drive=drives, settings=settings, tenant=SelectedTenant.tenant, profile=profile).open()
     try:
-        submission = define_pipeline(door, file, by=by)
+        submission = define_pipeline(door, file, by=identify(door, by, "pipeline.admin"))
     finally:
         door.close()
     row = submission.release

@@ -17,6 +17,7 @@ from penstock.app.pipeline.executions import Execution
 from penstock.app.pipeline.intake.watched_folders import SETTING as WATCH
 from penstock.app.pipeline.intake.watcher import FolderPipeline, Moved
 from penstock.cli.drive import until_done
+from penstock.cli.identity import identify
 from penstock.cli.options import STORE, Json, Profile, SelectedTenant, Store
 from penstock.cli.output import DONE, FAILED, INTERRUPTED, TONES, print_finding, print_json, say, status_text
 from penstock.cli.serve import PORT, Port, serve_here
@@ -135,7 +136,7 @@ class _Watching:
             await asyncio.sleep(_LOOK_S)
 
     def _define(self, door: Penstock, file: Path) -> str:
-        submission = define_pipeline(door, file)
+        submission = define_pipeline(door, file, by=identify(door, None, "pipeline.admin"))
         for finding in submission.findings if not self.json else ():
             print_finding(finding, file, err=True)
         return submission.release.name

@@ -29,6 +29,12 @@ def manual_key(execution_id: str) -> str:
     return f"manual#{execution_id}"
 
 
+def request_key(key: str) -> str:
+    """Of an execution that a request asks for with a key of its own (F-X.19)."""
+    whole = f"request#{key}"
+    return whole if len(whole) <= LONGEST else f"request#sha256:{_digest(key)}"
+
+
 def schedule_key(schedule_id: int | str, fire_time: str, file_id: int) -> str:
     """`fire_time` is in UTC."""
     return f"schedule#{schedule_id}#{fire_time}#{file_id}"
