@@ -53,6 +53,11 @@ def diagram(name: str, label: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def pipeline(code: str, text: str) -> dict[str, Any]:
+    stage = {"stage_code": "sum", "stage_name": text, "sequence_order": 1, "processor_type": "Checksum"}
+    return {"pipeline_code": code, "pipeline_name": text, "file_type": "ANY", "stages": [stage]}
+
+
 def registered(path: str, text: str) -> dict[str, Any]:
     if path == "rule-packs":
         rule = {"id": "r", "name": "r", "scope": "dataset", "when": "true", "decision": "normal", "reasoning": text}
@@ -136,6 +141,22 @@ def post_diagram(house: House, user: str, id: str, text: str) -> Thing:
     return release(id, sent(house.of(user).post("/diagrams", json={"document": diagram(id, text)})))
 
 
+def put_pipeline(house: House, user: str, id: str, text: str) -> Thing:
+    return release(id, sent(house.of(user).put(f"/pipelines/definitions/{id}", json=pipeline(id, text))))
+
+
+def post_pipeline(house: House, user: str, id: str, text: str) -> Thing:
+    """Over one that is in force only a PUT goes."""
+    refused = house.of(user).post("/pipelines/definitions", json=pipeline(id, text))
+    assert refused.status_code in (403, 409), refused.text
+    return release(f"{id}_new", sent(house.of(user).post("/pipelines/definitions", json=pipeline(f"{id}_new", text))))
+
+
+def submit_pipeline(house: House, user: str, id: str, text: str) -> Thing:
+    body = sent(house.of(user).post("/definitions", json={"document": json.dumps(pipeline(id, text))}))
+    return release(id, body.get("version") or {})
+
+
 def put_thing(path: str) -> Bring:
     def bring(house: House, user: str, id: str, text: str) -> Thing:
         sent(house.of(user).put(f"/{path}/{id}", json=registered(path, text)))
@@ -170,6 +191,21 @@ def cli_submit(house: House, user: str, id: str, text: str) -> Thing:
 
 def cli_define(house: House, user: str, id: str, text: str) -> Thing:
     house.cli("process", "define", house.write("p.json", process(id, text)), key=house.keys[user])
+    return Thing("release", id, 2)
+
+
+def cli_pipeline(house: House, user: str, id: str, text: str) -> Thing:
+    """Under another's name nothing is brought: the name has to be proved."""
+    file = house.write("f.json", pipeline(id, text))
+    assert house.cli("pipeline", "define", file, "--by", SECOND).code != 0
+    house.cli("pipeline", "define", file, key=house.keys[user])
+    return Thing("release", id, 2)
+
+
+def cli_watch(house: House, user: str, id: str, text: str) -> Thing:
+    """Somebody else drives the store, and a folder is not watched beside it."""
+    file = house.write("f.json", pipeline(id, text))
+    house.cli("pipeline", "watch", str(house.folder), "--once", "--definition", file, key=house.keys[user])
     return Thing("release", id, 2)
 
 
@@ -226,12 +262,17 @@ WAYS: dict[str, Way] = {
     "decision submit": Way(submit_workflow, "workflow", "POST /definitions"),
     "decision POST": Way(post_workflow, "workflow", "POST /workflows"),
     "diagram POST": Way(post_diagram, "diagram", "POST /diagrams"),
+    "pipeline PUT": Way(put_pipeline, "pipeline", "PUT /pipelines/definitions/{code}"),
+    "pipeline POST": Way(post_pipeline, "pipeline", "POST /pipelines/definitions"),
+    "pipeline submit": Way(submit_pipeline, "pipeline", "POST /definitions"),
     "config PUT": Way(put_config, "configs", "PUT /configs/{id}"),
     "config DELETE": Way(drop_config, "configs", "DELETE /configs/{id}"),
     **{f"{path} PUT": Way(put_thing(path), path, f"PUT /{path}/{{id}}") for path in GOVERNED},
     **{f"{path} DELETE": Way(drop_thing(path), path, f"DELETE /{path}/{{id}}") for path in GOVERNED},
     "CLI releases submit": Way(cli_submit, "workflow", "releases submit"),
     "CLI process define": Way(cli_define, "process", "process define"),
+    "CLI pipeline define": Way(cli_pipeline, "pipeline", "pipeline define"),
+    "CLI pipeline watch": Way(cli_watch, "pipeline", "pipeline watch"),
     "CLI process extract": Way(cli_extract, "process", "process extract"),
     "CLI process import-discovered": Way(cli_discovered, "process", "process import-discovered"),
     "CLI events send": Way(cli_event, "process", "events send"),
@@ -279,7 +320,9 @@ NO_WAY = {
     "POST /processes/definitions/{id}:reject", "POST /processes/instances/{id}:compensate",
     "POST /processes/instances/{id}:terminate",
     *(f"POST /pipelines/executions/{{executionId}}:{verb}" for verb in ("cancel", "retry")), "POST /pipelines/ingest",
-    "POST /pipelines/dlq:redrive",
+    "POST /pipelines/dlq:redrive", "DELETE /pipelines/definitions/{code}",
+    "POST /pipelines/definitions/{code}/executions",  # only what is in force
+    "POST /pipelines/schedules", "DELETE /pipelines/schedules/{scheduleId}",
     *(f"POST /schedules/{{name}}/{verb}" for verb in ("pause", "resume", "fire", "backfill")),
     "DELETE /dlq/{run}", "POST /dlq/{run}/replay", "POST /dlq/replay",
     "POST /circuit-breakers/{workflow}/{node}/reset", "POST /inventory/release", "POST /config-proposals/{id}/reject",
@@ -294,6 +337,7 @@ NO_WAY_CLI = {
     "keys ls", "keys revoke", "audit verify", "audit ls", "audit head",
 }  # fmt: skip
 NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch"}
+NO_WAY_PIPELINE = {"ingest", "ls", "show", "logs", "cancel", "retry", "dlq", "usage", "schedule", "schedules"}
 NO_WAY_PROCESS = {
     "ls", "show", "bpmn", "versions", "diff", "reject", "instance", "terminate", "compensate", "events",
     "reevaluation", "log",
@@ -325,6 +369,7 @@ def test_every_command_is_a_way_a_gate_or_none() -> None:
         held = getattr(import_module(module), name)
         commands |= {f"{name} {verb}" for verb in held} if isinstance(held, dict) else {name}
     known = {way.of for way in WAYS.values()} | GATES | NO_WAY_CLI | {f"process {verb}" for verb in NO_WAY_PROCESS}
+    known |= {f"pipeline {verb}" for verb in NO_WAY_PIPELINE}
     left = {command for command in commands if command not in known and command.split()[0] not in NO_WAY_GROUPS}
     assert left == set(), "is it a way into force? Say so, and bring it through the matrix"
 
@@ -496,10 +541,11 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 def in_force_before(at: House, base: str, id: str) -> None:
     """By two persons, neither of whom is the author."""
     one, other = at.of(THIRD), at.of(SECOND)
-    if base in ("process", "workflow", "diagram"):
-        document = {"process": process(id, "a"), "workflow": workflow(id, 1, "two"), "diagram": diagram(id, "End")}[
-            base
-        ]
+    if base in ("process", "workflow", "diagram", "pipeline"):
+        document = {
+            "process": process(id, "a"), "workflow": workflow(id, 1, "two"), "diagram": diagram(id, "End"),
+            "pipeline": pipeline(id, "before"),
+        }[base]  # fmt: skip
         made = one.post("/diagrams" if base == "diagram" else "/definitions", json={"document": document})
         assert made.status_code == 201, made.text
         for verb in ("approve", "activate"):

@@ -138,7 +138,7 @@ def test_f_a_13_resume_goes_on_at_the_failed_stage(files: FileSite) -> None:
     assert len(asked) == 1
 
 
-def test_f_a_14_a_rerun_is_asked_for_twice_at_once(files: FileSite) -> None:
+def test_f_a_14_rerun_is_asked_for_twice_at_once(files: FileSite) -> None:
     """F-A.14, F-X.7: one is accepted with a new id, parent and key; the other is a conflict."""
     files.answers["wrong"] = 400
     execution = files.begun(files.pipeline(files.calls("only", 1, "wrong")))

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 7ca8f06ee955ea3f41191fbc51815b3c78a79c10abf6983382b79aa3981f37d5.
+ * Made from e9033ee142dd8e2bd74628b1f43479477079dd7aea47820b1271c0f333e6f5c4.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -684,16 +684,26 @@ export interface components {
             version: number | null;
             workflow_id: string;
         };
-        ExecutionAttemptOut: {
-            attempt: number;
-            completedAt: string | null;
-            error: components["schemas"]["StageErrorOut"] | null;
-            errorStage: string | null;
-            retryCount: number;
-            /** Format: date-time */
-            startedAt: string;
-            status: string;
-            trigger: string;
+        ExecutionAccepted: {
+            /** @default true */
+            accepted: boolean;
+            execution: components["schemas"]["ExecutionOut"] | null;
+            executionId: string;
+        };
+        ExecutionAsked: {
+            bucket?: string | null;
+            etag?: string | null;
+            fileId?: number | null;
+            key?: string | null;
+            mime?: string | null;
+            organizationId?: number | null;
+            /** @default {} */
+            params: {
+                [key: string]: unknown;
+            };
+            size?: number | null;
+            traceId?: string | null;
+            versionId?: string | null;
         };
         ExecutionBrief: {
             cancelRequested: boolean;
@@ -733,7 +743,6 @@ export interface components {
             size: number;
         };
         ExecutionOut: {
-            attempts: components["schemas"]["ExecutionAttemptOut"][];
             cancelRequested: boolean;
             completedAt: string | null;
             completedStages: number;
@@ -842,6 +851,30 @@ export interface components {
             tone: string | null;
             unit: string | null;
             value: unknown;
+        };
+        FileScheduleOut: {
+            created_at: string;
+            cron_expression: string | null;
+            execution_params: unknown;
+            id: number;
+            interval_seconds: number | null;
+            is_active: boolean;
+            last_execution_at: string | null;
+            next_execution_at: string | null;
+            organization_id: number | null;
+            pipeline_code: string;
+            schedule_name: string;
+            schedule_type: string;
+            target_filter: unknown;
+            tenant_id: string;
+            timezone: string;
+            updated_at: string;
+        };
+        FileSchedulePage: {
+            items: components["schemas"]["FileScheduleOut"][];
+            page: number;
+            size: number;
+            total: number;
         };
         FiredOut: {
             /** Format: date-time */
@@ -1402,6 +1435,56 @@ export interface components {
             /** @default here */
             how: string;
         };
+        PipelineAsked: {
+            [key: string]: unknown;
+        };
+        PipelineLine: {
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            description: string;
+            file_type: string;
+            is_active: boolean;
+            pipeline_code: string;
+            pipeline_name: string;
+            pipeline_type: string;
+            priority: number;
+            stages: number;
+            status: string;
+            version: number;
+        };
+        PipelineOut: {
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            definition: {
+                [key: string]: unknown;
+            };
+            description: string;
+            file_type: string;
+            is_active: boolean;
+            pipeline_code: string;
+            pipeline_name: string;
+            pipeline_type: string;
+            priority: number;
+            stages: number;
+            status: string;
+            version: number;
+        };
+        PipelinePage: {
+            items: components["schemas"]["PipelineLine"][];
+            page: number;
+            size: number;
+            total: number;
+        };
+        PipelineSaved: {
+            new: boolean;
+            pipeline_code: string;
+            status: string;
+            version: number;
+            /** @default [] */
+            warnings: components["schemas"]["FoundOut"][];
+        };
         PreviewOut: {
             effects: components["schemas"]["ForeseenOut"][];
             fact: number;
@@ -1718,6 +1801,9 @@ export interface components {
             result: unknown;
             sample_id: string;
             status: string;
+        };
+        ScheduleAsked: {
+            [key: string]: unknown;
         };
         ScheduleOut: {
             catch_up: string;

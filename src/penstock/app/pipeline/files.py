@@ -15,6 +15,7 @@ from penstock.errors.pipeline import ExecutionFileNotFound, PipelineScope, Pipel
 from penstock.executors.parts.objects import (
     ARTIFACTS,
     Buckets,
+    BucketUnknown,
     KeyRefused,
     ObjectError,
     ObjectInfo,
@@ -90,6 +91,8 @@ def _told() -> Iterator[None]:
         raise PipelineScope(why="The file is another tenant's") from None
     except (ObjectMissing, KeyRefused):
         raise ExecutionFileNotFound(why="it is not in its bucket") from None
+    except BucketUnknown as error:
+        raise ExecutionFileNotFound(why=str(error)) from None
     except ObjectError as error:
         raise PipelineStorage(why=str(error)) from None
 
