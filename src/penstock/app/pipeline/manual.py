@@ -11,7 +11,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import Definition, definition_of
 from penstock.app.pipeline.executions import Execution, execution
 from penstock.app.pipeline.files import file_info
-from penstock.app.pipeline.ingest import asset_of
+from penstock.app.pipeline.intake.ingest import asset_of
 from penstock.app.pipeline.schedules import message_of_file
 from penstock.app.pipeline.starts import Begun, ExecutionStarts, execution_id
 from penstock.app.releases.releases import canonical
