@@ -144,7 +144,7 @@ def test_f_8_2_long_queues_of_one_tenant_are_passed_over_once(rig: Rig) -> None:
     assert 25 <= reads <= 100
 
 
-def test_f_2_1_a_paused_run_is_passed_over_until_it_is_resumed(rig: Rig) -> None:
+def test_f_2_1_paused_runs_are_passed_over_until_it_is_resumed(rig: Rig) -> None:
     """Its place goes to the next, it is asked once and not in a circle, and it begins when it goes on."""
 
     async def scene() -> None:
