@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from e9033ee142dd8e2bd74628b1f43479477079dd7aea47820b1271c0f333e6f5c4.
+ * Made from e5cf828182f101731a7d4313a004c7ca132fe80aebff15ffbb55574a64e10fd0.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -705,6 +705,17 @@ export interface components {
             traceId?: string | null;
             versionId?: string | null;
         };
+        ExecutionAttemptOut: {
+            attempt: number;
+            completedAt: string | null;
+            error: components["schemas"]["StageErrorOut"] | null;
+            errorStage: string | null;
+            retryCount: number;
+            /** Format: date-time */
+            startedAt: string;
+            status: string;
+            trigger: string;
+        };
         ExecutionBrief: {
             cancelRequested: boolean;
             completedAt: string | null;
@@ -743,6 +754,7 @@ export interface components {
             size: number;
         };
         ExecutionOut: {
+            attempts: components["schemas"]["ExecutionAttemptOut"][];
             cancelRequested: boolean;
             completedAt: string | null;
             completedStages: number;
