@@ -17,7 +17,7 @@ from penstock.app.pipeline.executions import executions
 from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE, QueueConsumer
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
-from penstock.errors import StoreError
+from penstock.errors import StoreBusy, StoreError
 from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage, driven, ended, until
 from tests.conformance.decision.world import go
 from tests.servers.aws import KEYS, aws, ministack
@@ -106,6 +106,9 @@ def test_f_3_3_nothing_is_deleted_before_it_is_in_the_store(tmp_path: Path, clou
             consumer = SqsConsumer(tmp_path / "s.db", cloud.queue)
 
             class Broken:
+                def queue_size(self, queue: str) -> int:
+                    return 0
+
                 def send_messages(self, *_: Any) -> int:
                     raise StoreError(why="no")
 
@@ -194,5 +197,53 @@ def test_f_p_1_from_a_put_object_to_an_output_object_and_its_event_over_sockets(
         assert told["data"]["fileId"] == look.file.id and 0 <= told["data"]["confidence"] <= 1
         assert message["MessageAttributes"]["key"]["StringValue"] == told["key"]
         assert cloud.left() == 0
+
+    go(scene())
+
+
+def test_f_4_4_nothing_is_received_while_enough_lies_in_the_store(tmp_path: Path, cloud: Aws) -> None:
+    async def scene() -> None:
+        for number in range(15):
+            cloud.send({**EXAMPLE, "key": f"{number}.png"})
+        async with driven(tmp_path, a_pipeline()) as door:
+            consumer = SqsConsumer(tmp_path / "s.db", cloud.queue, most_queued=5)
+            while door.store.queue_size(QUEUE) < 5:
+                consumer.step(door.store, 1)
+            before = door.store.queue_size(QUEUE)
+            assert consumer.step(door.store, 0) == 0 and cloud.left() == 15 - before
+            while cloud.left():
+                await taken(door, consumer, 0)
+            assert len(executions(door.of("tnt_demo"), limit=100)) == 15
+
+    go(scene())
+
+
+def test_f_3_4_messages_stay_invisible_while_the_store_takes_nothing(tmp_path: Path, cloud: Aws) -> None:
+    """F-3.4: their time is extended before each try, and they are deleted when they are in the store."""
+
+    async def scene() -> None:
+        cloud.send(EXAMPLE)
+        async with driven(tmp_path, a_pipeline()) as door:
+            consumer = SqsConsumer(tmp_path / "s.db", cloud.queue)
+            extended: list[Any] = []
+            change = consumer.client.change_message_visibility_batch
+            consumer.client.change_message_visibility_batch = lambda **given: extended.append(given) or change(**given)
+            consumer.stop.wait = lambda seconds: False  # type: ignore[assignment, method-assign, misc]
+
+            class Busy:
+                left = 2
+
+                def queue_size(self, queue: str) -> int:
+                    return 0
+
+                def send_messages(self, *given: Any) -> int:
+                    self.left -= 1
+                    if self.left >= 0:
+                        raise StoreBusy
+                    return door.store.send_messages(*given)
+
+            assert consumer.step(Busy(), 1) == 1  # type: ignore[arg-type]
+            assert [each["Entries"][0]["VisibilityTimeout"] for each in extended] == [300, 300]
+            assert (door.store.queue_size(QUEUE), cloud.left()) == (1, 0)
 
     go(scene())

@@ -161,6 +161,7 @@ ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "next schedule over files": (lambda s: s.next_file_schedule(), "file_schedule_next"),
     "schedules over files": (lambda s: s.file_schedules("t"), "file_schedule_scope"),
     "completed for a file": (lambda s: s.completed_for("t", 5), "execution_idx_file_recent"),
+    "too many that wait": (lambda s: s.pending_beyond(5), "run_pick"),
     "follow-ups": (lambda s: s.follow_ups(5, 10), "outbox_topic"),
     "batches of files": (lambda s: s.queues_between("batch#", "batch$"), "queue_message_visible"),
     "next message": (lambda s: s.next_visible("q"), "queue_message_visible"),

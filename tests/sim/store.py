@@ -262,6 +262,9 @@ class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules):
         behind = [PendingRun(row[2], row[3], row[4], row[0], row[1]) for row in rows if row[:3] > first]
         return behind[:limit]
 
+    def pending_beyond(self, most: int) -> bool:
+        return len(self.pending_runs(None, most)) >= most
+
     def open_by_net(self, status: Sequence[int]) -> list[tuple[int, str, int]]:
         counts = Counter((r.net, r.tenant) for r in self._runs() if r.status in status)
         return [(net, tenant, count) for (net, tenant), count in counts.items()]

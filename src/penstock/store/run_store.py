@@ -152,6 +152,10 @@ class RunStore(Protocol):
         """PENDING runs that wait for no timer, by priority and then by age, behind `after`."""
         ...
 
+    def pending_beyond(self, most: int) -> bool:
+        """Are there at least so many PENDING runs that wait for no timer? Looks at no more of them, by an index."""
+        ...
+
     def open_by_net(self, status: Sequence[int]) -> list[tuple[int, str, int]]:
         """How many runs have one of these statuses: net, tenant, count."""
         ...
@@ -232,7 +236,8 @@ class RunStore(Protocol):
 RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent,checkpoint_seq,checkpoint"
 #: turns of a journal that one read takes; the first reads take fewer, for those who want the next one only
 JOURNAL_PAGE, _FIRST_PAGE = 1024, 16
-PENDING_RUNS = "SELECT no,tenant,net,priority,created_at FROM run WHERE status=1 AND status<5 AND wake_at IS NULL"
+_PENDING = " FROM run WHERE status=1 AND status<5 AND wake_at IS NULL"
+PENDING_RUNS = f"SELECT no,tenant,net,priority,created_at{_PENDING}"
 _TOLD = "topic NOT IN ('notice','follow-up')"  # rows of the outbox that sinks see
 UNFINISHED = "SELECT no FROM run WHERE status IN (0,2,4) AND status < 5"  # «< 5» is what the partial index asks for
 
@@ -267,6 +272,10 @@ class SqlRuns(Sql):
             values = [after.priority, after.created_at, after.no]
         rows = self._read(f"{sql} ORDER BY priority,created_at,no LIMIT ?", (*values, limit))
         return [PendingRun(*row) for row in rows]
+
+    def pending_beyond(self, most: int) -> bool:
+        sql = f"SELECT 1{_PENDING} ORDER BY priority,created_at,no LIMIT 1 OFFSET ?"
+        return self._one(sql, (most - 1,)) is not None
 
     def open_by_net(self, status: Sequence[int]) -> list[tuple[int, str, int]]:
         marks = ",".join("?" * len(status))

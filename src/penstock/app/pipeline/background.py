@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.follow_ups import FollowUpDelivery
 from penstock.app.pipeline.intake.batches import Batches
-from penstock.app.pipeline.intake.consumer import QueueConsumer
+from penstock.app.pipeline.intake.consumer import QueueConsumer, queues_of
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
 from penstock.app.pipeline.intake.watched_folders import watch, watched_folders
@@ -24,7 +24,7 @@ log = logging.getLogger("penstock")
 class Consuming:
     def __init__(self, door: Penstock, ingest: Ingest | None = None) -> None:
         self.ingest = ingest or Ingest(door)
-        self.consumer = QueueConsumer(self.ingest)
+        self.consumers = [QueueConsumer(self.ingest, queue=queue) for queue in queues_of(door.settings)]
         self.clock = ScheduleClock(door)
         self.follow_ups = FollowUpDelivery(door)
         self.batches = Batches(door)
@@ -35,12 +35,13 @@ class Consuming:
 
     @property
     def idle(self) -> bool:
-        beside = self.consumer.idle and self.follow_ups.idle and self.batches.idle
+        beside = all(consumer.idle for consumer in self.consumers) and self.follow_ups.idle and self.batches.idle
         return beside and all(folder.idle for folder in self.folders)
 
     def open(self) -> None:
         steps = (self.clock.step, self.follow_ups.step, self.batches.step)
-        beside = [self.consumer.run(), *(_again(step) for step in steps), *(watch(folder) for folder in self.folders)]
+        beside = [consumer.run() for consumer in self.consumers]
+        beside += [*(_again(step) for step in steps), *(watch(folder) for folder in self.folders)]
         self.tasks = [asyncio.ensure_future(task) for task in beside]
         if self.sqs is not None:
             self.sqs.open()

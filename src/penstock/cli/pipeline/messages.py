@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 import uuid
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,9 +14,10 @@ import typer
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import define as define_pipeline
-from penstock.app.pipeline.intake.consumer import QUEUE
+from penstock.app.pipeline.intake.consumer import QUEUE, queues_of
 from penstock.app.pipeline.intake.dead_messages import DeadCause, DeadMessage, dead_page
 from penstock.app.pipeline.intake.dead_messages import redrive as send_again
+from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
 from penstock.cli.drive import attached
 from penstock.cli.identity import By, identify
 from penstock.cli.options import INPUT_LIMIT, STORE, Json, Limit, Profile, SelectedTenant, Store, read_source
@@ -53,19 +56,52 @@ def define(
 
 
 def ingest(
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="Messages: a JSON object, a list, or one per line.")],
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE|-", help="Messages: a JSON object, a list, or one per line.")
+    ] = None,
+    queue: Annotated[str, typer.Option("--queue", metavar="NAME", help="The queue of this store.")] = QUEUE,
+    sqs: Annotated[bool, typer.Option("--sqs", help="Take them from SQS until stopped; see [pipelines.sqs].")] = False,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """Put messages about files on the queue of this store. Whoever drives it takes them: serve, work or watch."""
+    """Put messages about files on a queue of this store. Whoever drives it takes them: serve, work or watch.
+
+    With --sqs this is a consumer in a process of its own: what lies in SQS is moved into the store's queue, and deleted
+    there once it is in the store. As many of them may run as you like."""
+    if sqs:
+        return _from_sqs(store, json)
+    if file is None:
+        raise BadInput(what="FILE", why="it is missing", hint="Write a file, or - for standard input, or --sqs.")
+    queue = queues_of({"pipelines.queues": [queue]})[0]
     data, where = read_source(file if file == "-" else f"@{file.removeprefix('@')}", "the messages")
     rows = [(str(uuid.uuid4()), msgspec.json.encode(body), _NO_ATTRIBUTES) for body in _bodies(data, where)]
     with attached(store) as door:
-        door.store.send_messages(QUEUE, rows, door.now())
+        door.store.send_messages(queue, rows, door.now())
     if json:
         print_json({"sent": len(rows)})
     else:
-        say(f"{len(rows)} messages on {QUEUE}")
+        say(f"{len(rows)} messages on {queue}")
+    return DONE
+
+
+def _from_sqs(store: Path, json: bool) -> int:
+    queue = SqsQueue.of(read_settings(store))
+    if queue is None:
+        raise BadInput(what="--sqs", why="the settings name no queue", hint="Set `url` under [pipelines.sqs].")
+    with attached(store) as door:
+        path = door.path
+    consumer, stopped = SqsConsumer(path, queue), threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    consumer.open()
+    if not json:
+        say(f"taking messages from {queue.url}")
+    stopped.wait()
+    consumer.close()
+    if json:
+        print_json({"moved": consumer.moved, "failed": consumer.failed, "dead": consumer.dead})
+    else:
+        say(f"{consumer.moved} messages moved, {consumer.dead} dead")
     return DONE
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
 from penstock.app.pipeline.intake.ingest import Ingest, Receipt
 from penstock.app.pipeline.starts import NO_ROOM
-from penstock.errors import PenstockError, StoreError
+from penstock.errors import BadInput, PenstockError, StoreError
 from penstock.lang.pipeline.messages import FileMessage, messages_of
 from penstock.store.queues import DEAD, Failed, QueueMessage
 
@@ -22,6 +25,10 @@ MAX_RECEIVES = 5
 VISIBILITY_MS = 300_000
 #: messages of one transaction
 AT_ONCE = 500
+#: F-4.4: with so many executions that wait to be picked up, no more messages are taken
+MAX_PENDING = 200_000
+_MAX_PENDING, _QUEUES = "pipelines.max_pending", "pipelines.queues"
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,80}\Z", re.ASCII)
 _LONGEST_BACKOFF_S = 60
 _LOOK_S = 0.2
 #: for what a storage or the network has refused (F-10.6)
@@ -52,8 +59,11 @@ class _Work(msgspec.Struct):
 class QueueConsumer:
     """Of a door that drives its store; several may take from one queue."""
 
-    def __init__(self, ingest: Ingest, *, queue: str = QUEUE, visibility_ms: int = VISIBILITY_MS) -> None:
+    def __init__(
+        self, ingest: Ingest, *, queue: str = QUEUE, visibility_ms: int = VISIBILITY_MS, at_once: int = AT_ONCE
+    ) -> None:
         self.ingest, self.door, self.queue, self.visibility_ms = ingest, ingest.door, queue, visibility_ms
+        self.at_once, self.max_pending = at_once, max_pending_of(ingest.door.settings)
         self.handle = secrets.token_hex(16)
         self.counts = ConsumerCounts()
         self.held: list[_Work] = []
@@ -72,13 +82,17 @@ class QueueConsumer:
             works = self.held
         else:
             seen_at = store.next_visible(self.queue)  # a look first: who only waits writes nothing
-            if seen_at is None or seen_at > now:
+            if seen_at is None or seen_at > now or store.pending_beyond(self.max_pending):
                 return 0
-            received = store.receive_messages(self.queue, self.handle, now, until, AT_ONCE)
+            received = store.receive_messages(self.queue, self.handle, now, until, self.at_once)
             works = [self._read(message) for message in received]
             self.counts.received += len(works)
         if works:
-            await self._take(works)
+            holding = asyncio.ensure_future(self._hold([work.message.no for work in works]))
+            try:
+                await self._take(works)
+            finally:
+                holding.cancel()
             self.held = [work for work in works if work.waits]
             self._settle(work for work in works if not work.waits)
         return len(works)
@@ -94,6 +108,13 @@ class QueueConsumer:
                 done = 0
             if not done or self.held:
                 await asyncio.sleep(_LOOK_S)
+
+    async def _hold(self, numbers: list[int]) -> None:
+        """F-3.4: while it works on them nobody else gets them, however long it takes."""
+        while True:
+            await asyncio.sleep(self.visibility_ms / 3000)
+            with contextlib.suppress(StoreError):  # it is tried again, well before their time is over
+                self.door.store.hold_messages(self.handle, numbers, self.door.now() + self.visibility_ms)
 
     def _read(self, message: QueueMessage) -> _Work:
         work = _Work(message)
@@ -142,13 +163,33 @@ class QueueConsumer:
                 continue
             dead = work.message.receives >= MAX_RECEIVES
             at = now if dead else now + backoff_s(work.message.receives) * 1000
-            queue = self.queue + DEAD if dead else self.queue
+            queue = DEAD_QUEUE if dead else self.queue
             failed.append(Failed(work.message, queue, at, *work.cause))
             self.counts.failed += 1
             self.counts.dead += dead
         if failed:
             store.messages_failed(self.handle, failed)
         self.counts.acked += store.take_messages(self.handle, done) if done else 0
+
+
+def max_pending_of(settings: Mapping[str, Any]) -> int:
+    most = settings.get(_MAX_PENDING)
+    if most is None:
+        return MAX_PENDING
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise BadInput(what=f"the setting «{_MAX_PENDING}»", why="it is a whole number of at least 1")
+    return most
+
+
+def queues_of(settings: Mapping[str, Any]) -> list[str]:
+    """F-8.2: the built-in queues that are consumed here, each by a consumer of its own."""
+    names = settings.get(_QUEUES)
+    if names is None:
+        return [QUEUE]
+    if not isinstance(names, list) or not names or not all(_NAME.match(str(name)) for name in names):
+        why = "it is a list of names of letters, digits, _ . and -, at most 80"
+        raise BadInput(what=f"the setting «{_QUEUES}»", why=why)
+    return list(dict.fromkeys(map(str, names)))
 
 
 def backoff_s(receives: int) -> int:

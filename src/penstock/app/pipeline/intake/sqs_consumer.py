@@ -29,6 +29,8 @@ _AT_ONCE = 10
 #: how long a receive waits for messages: closing waits as long
 _WAIT_S = 2
 _SETTING = "pipelines.sqs."
+#: messages in the built-in queue that are enough for now
+MOST_QUEUED = 10_000
 #: bytes of a cause that is sent along
 _WHY_MOST = 1000
 
@@ -66,8 +68,8 @@ def sqs_client(queue: SqsQueue) -> Any:
 
 
 class SqsConsumer:
-    def __init__(self, store: Path, queue: SqsQueue, *, client: Any = None) -> None:
-        self.path, self.queue = store, queue
+    def __init__(self, store: Path, queue: SqsQueue, *, client: Any = None, most_queued: int = MOST_QUEUED) -> None:
+        self.path, self.queue, self.most_queued = store, queue, most_queued
         self.client = client or sqs_client(queue)
         self.stop = threading.Event()
         self.threads: list[threading.Thread] = []
@@ -103,7 +105,11 @@ class SqsConsumer:
                 store.close()
 
     def step(self, store: Store, wait_s: int = _WAIT_S) -> int:
-        """One receive: what can be read goes into the store in one transaction, and only then is deleted."""
+        """One receive: what can be read goes into the store in one transaction, and only then is deleted. F-4.4: while
+        enough lies there that nobody has taken, nothing is received."""
+        if store.queue_size(QUEUE) >= self.most_queued:
+            self.stop.wait(wait_s)
+            return 0
         received = self.client.receive_message(
             QueueUrl=self.queue.url, MaxNumberOfMessages=_AT_ONCE, WaitTimeSeconds=wait_s,
             VisibilityTimeout=VISIBILITY_MS // 1000, MessageAttributeNames=["All"],
