@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from e5cf828182f101731a7d4313a004c7ca132fe80aebff15ffbb55574a64e10fd0.
+ * Made from bec3e781795df328c08bd73b0bcc402013a1727c539bfbce3ab9ff87910efb30.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -846,6 +846,35 @@ export interface components {
             next: number | null;
             of: number;
         };
+        FailedCauseOut: {
+            code: string;
+            count: number;
+            curable: boolean;
+            /** Format: date-time */
+            first_at: string;
+            label: string;
+            language: string;
+            /** Format: date-time */
+            last_at: string;
+            message: string;
+            name: string;
+            node: string;
+            pieces: number[];
+            run: string;
+            title: string;
+        };
+        FailedCausesOut: {
+            axis_from: number;
+            causes: number;
+            items: components["schemas"]["FailedCauseOut"][];
+            kept_days: number;
+            piece_ms: number;
+            total: number;
+        };
+        FailedWithOut: {
+            code: string;
+            count: number;
+        };
         FailureOut: {
             category: string;
             code: string;
@@ -1415,6 +1444,25 @@ export interface components {
             actions_taken: string[];
             decision: string | null;
         };
+        OverviewOut: {
+            completed: number;
+            counts: {
+                [key: string]: number;
+            };
+            dead: components["schemas"]["QueueStateOut"];
+            dwellP95Ms: number | null;
+            ended: number;
+            failures: components["schemas"]["FailedWithOut"][];
+            oldestLimitS: number;
+            oldestPendingAt: string | null;
+            pending: number;
+            pipelines: components["schemas"]["PipelineNameOut"][];
+            queue: components["schemas"]["QueueStateOut"];
+            running: number;
+            slots: number;
+            successLimit: number;
+            waysIn: components["schemas"]["WayInOut"][];
+        };
         PanelOut: {
             id: string;
             query: string;
@@ -1464,6 +1512,10 @@ export interface components {
             stages: number;
             status: string;
             version: number;
+        };
+        PipelineNameOut: {
+            code: string;
+            name: string;
         };
         PipelineOut: {
             /** Format: date-time */
@@ -1628,6 +1680,13 @@ export interface components {
         ProposalSeenPage: {
             items: components["schemas"]["ProposalSeen"][];
             next: string | null;
+        };
+        QueueStateOut: {
+            code: string | null;
+            name: string;
+            oldestAt: string | null;
+            size: number;
+            why: string | null;
         };
         RedriveAsked: {
             /** @default false */
@@ -2188,6 +2247,10 @@ export interface components {
             since: string;
             until: string | null;
             why: string;
+        };
+        WayInOut: {
+            count: number;
+            trigger: string;
         };
         WayStep: {
             label: string;

@@ -118,6 +118,21 @@ export type Stuck = Narrow<Schemas["StuckOut"], { run: RunSummary; why: Why }>;
 export type Home = Narrow<Schemas["HomeOut"], { stuck: Stuck[]; waiting: ItemShort[]; tiles: Tile[]; workers: Worker[] }>;
 export type Limit = Schemas["LimitOut"];
 export type Breaker = Schemas["BreakerOut"];
+export type FailedCauses = Schemas["FailedCausesOut"];
+
+// -- pipelines
+type StageWords = "STARTED" | "RUNNING" | "COMPLETED" | "FAILED" | "SKIPPED" | "TIMEOUT";
+type ExecutionWords = "PENDING" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMEOUT";
+export type StageShort = Narrow<Schemas["StageBrief"], { status: StageWords | null }>;
+export type Stage = Narrow<Schemas["StageLogOut"], { status: StageWords | null; output: Json; usage: Dict }>;
+export type ExecutionShort = Narrow<Schemas["ExecutionBrief"], { status: ExecutionWords; stages: StageShort[] }>;
+export type Execution = Narrow<Schemas["ExecutionOut"], { status: ExecutionWords; stages: Stage[]; warnings: { stage: string; status: string; code: string; message: string }[] }>;
+export type ExecutionPage = Narrow<Schemas["ExecutionPageOut"], { items: ExecutionShort[] }>;
+export type PipelineOverview = Schemas["OverviewOut"];
+export type DayUsage = Schemas["DayUsageOut"];
+export type DeadMessages = Schemas["DeadPageOut"];
+export type Redriven = Schemas["RedrivenOut"];
+
 export type StoredDraft = Schemas["DraftOut"];
 
 // -- definitions

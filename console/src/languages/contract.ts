@@ -4,8 +4,9 @@
  */
 import type { LucideIcon } from "lucide-react";
 import type { ComponentType, ReactNode } from "react";
-import type { Dict, Extracted, Graph, Inspected, Item, Json, Run, Tone, Verb, Version, VersionWhole, WorkVerb } from "../api/types";
+import type { Dict, Extracted, Graph, Inspected, Item, Json, Move, Run, Tone, Verb, Version, VersionWhole, WorkVerb } from "../api/types";
 import type { CanvasMode } from "../net/view";
+import type { Crumb } from "../shell/chrome";
 import type { Dictionary } from "../words/ko";
 
 export interface Language {
@@ -18,10 +19,50 @@ export interface Language {
   document?: DocumentParts;
   items?: ItemParts;
   addresses?: Addresses;
+  letters?: LetterParts;
+  /** Screens of its own. */
+  rooms?: Room[];
   /** Loaded with the page of a run. */
   run?: () => Promise<RunParts>;
   /** Loaded with the page of a definition. */
   definition?: () => Promise<DefinitionParts>;
+}
+
+/** Messages of a language that nobody could take, in the room of dead letters. */
+export interface LetterParts {
+  path: string;
+  permission: string;
+  redrivePermission: string;
+  read: (answer: unknown, t: Dictionary) => MessageCause[];
+  sample: (cause: MessageCause, most: number) => Promise<{ id: string; name: string; detail: string; tries: string }[]>;
+  /** These, or all of the cause; a dry run only tells. */
+  redrive: (cause: MessageCause, ids: string[] | null, dryRun: boolean, key: string) => Promise<{ count: number; refused: { why: string; count: number }[] }>;
+}
+
+export interface MessageCause {
+  queue: string;
+  code: string;
+  message: string;
+  count: number;
+  firstAt: string;
+  lastAt: string;
+  /** Sending it again may help. */
+  curable: boolean;
+}
+
+/** Screens of a language below one first part of the address. */
+export interface Room {
+  path: string;
+  text: (t: Dictionary) => string;
+  icon: LucideIcon;
+  /** Who may enter. */
+  permission: string;
+  /** The key that leads there, after `g`. */
+  key: string;
+  /** `parts` of the address behind the first one. */
+  Page: ComponentType<{ parts: string[] }>;
+  /** There is a canvas, so the sidebar is narrow. */
+  canvas: (parts: string[]) => boolean;
 }
 
 /** A drawing by the author, shown instead of the net that the engine runs. */
@@ -162,6 +203,22 @@ export interface RunParts {
   useTabs: (context: RunContext) => RunTabs;
   /** What happens after each decision that a run waits for; null says it in the general words. */
   outcomes?: (t: Dictionary) => Outcome[];
+  /** The way to a run, in front of its own name. */
+  crumbs?: (run: Run, t: Dictionary) => Crumb[];
+  /** Instead of the general header, while the playhead is at now. */
+  Header?: ComponentType<RunHeaderProps>;
+  /** Between the drawing and the timeline. */
+  Middle?: ComponentType<{ run: Run; node: string | null; onPick: (node: string) => void }>;
+  /** What the timeline is called, and what stands beside that. */
+  timeline?: (run: Run, t: Dictionary) => { name: string; about: string };
+}
+
+export interface RunHeaderProps {
+  run: Run;
+  graph: Graph | undefined;
+  at: number | null;
+  ask: (move: Move, from: Element | null, fact?: number) => void;
+  onLive: () => void;
 }
 
 export interface RunContext {

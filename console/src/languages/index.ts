@@ -5,7 +5,7 @@ import { decision } from "../decision";
 import { diagram } from "../diagram";
 import { pipeline } from "../pipeline";
 import { process } from "../process";
-import type { DefinitionDetails, DefinitionParts, ItemParts, Language, RunParts, RunTabs } from "./contract";
+import type { DefinitionDetails, DefinitionParts, ItemParts, Language, Room, RunParts, RunTabs } from "./contract";
 
 /** In the order in which lists show them. */
 export const LANGUAGES: readonly Language[] = [
@@ -14,6 +14,10 @@ export const LANGUAGES: readonly Language[] = [
   diagram,
   pipeline,
 ];
+
+/** The screens that languages bring, in the order of the languages. */
+export const ROOMS: readonly Room[] = LANGUAGES.flatMap((language) => language.rooms ?? []);
+export const roomOf = (path: string | undefined): Room | undefined => ROOMS.find((room) => room.path === path);
 
 type Parts = Omit<Language, "name" | "icon"> & Partial<Pick<Language, "icon">>;
 

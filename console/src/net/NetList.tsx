@@ -5,6 +5,7 @@ import type { Graph, GraphNode } from "../api/types";
 import { Badge } from "../components";
 import { useWords } from "../words";
 import { nodeIcon } from "./icons";
+import { labelOf } from "./label";
 
 type Marks = Map<string, "added" | "changed">;
 
@@ -56,7 +57,7 @@ function Step({ node, graph, selected, onPick, marks }: { node: GraphNode; graph
     <li>
       <button type="button" className={`net-step ${reached ? "" : "net-step-open"}`} data-node={node.id} aria-pressed={selected === node.id} onClick={() => onPick(node.id)}>
         <Icon size={16} strokeWidth={1.9} aria-hidden />
-        <span className="grow"><b>{node.id === ".start" ? t.definitions.begin : node.label}</b><span className="dim">{typeWord(graph.language, node.type)}{state?.note ? ` · ${state.note}` : ""}</span></span>
+        <span className="grow"><b>{node.id === ".start" ? t.definitions.begin : labelOf(node, typeWord(graph.language, node.type))}</b><span className="dim">{typeWord(graph.language, node.type)}{state?.note ? ` · ${state.note}` : ""}</span></span>
         {change && <Badge tone={change === "added" ? "done" : "held"} icon={change === "added" ? Plus : Pencil}>{t.definitions.change[change]}</Badge>}
         {here > 0 && graph.of === 0 && <span className="def-here">{t.inspect.nowN(f.number(here), false)}</span>}
         {reached && state.ms !== null && <span className="dim num">{f.duration(state.ms)}</span>}

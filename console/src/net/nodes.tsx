@@ -6,6 +6,7 @@ import { toneIcon } from "../components";
 import { useNow, useWords } from "../words";
 import { isMark } from "./startAndEnd";
 import { nodeIcon } from "./icons";
+import { labelOf } from "./label";
 import { heatOf, useView, type CanvasMode } from "./view";
 
 export interface NetNodeData extends Record<string, unknown> {
@@ -54,7 +55,7 @@ export const NetNodeView = memo(function NetNodeView({ data }: NodeProps<NetNode
       {node.shape === "choose" && !frame && <Hexagon w={w} h={h} />}
       {isMark(node.id) ? <span className="net-hit" aria-hidden><Icon size={13} strokeWidth={2} aria-hidden /></span> : <button type="button" className="net-hit" data-node={node.id} aria-pressed={selected} onClick={() => data.onPick(node.id)} onKeyDown={key}>
         {frame ? (
-          <span className="net-frame-head"><Icon size={13} strokeWidth={2} aria-hidden /><b>{node.label}</b><span>{reached && data.inside.length > 0 ? t.run.doneOf(done, data.inside.length) : type}</span></span>
+          <span className="net-frame-head"><Icon size={13} strokeWidth={2} aria-hidden /><b>{labelOf(node, type)}</b><span>{reached && data.inside.length > 0 ? t.run.doneOf(done, data.inside.length) : node.label === labelOf(node, type) ? type : ""}</span></span>
         ) : round ? (
           <><Icon size={13} strokeWidth={2} aria-hidden /><span className="sr">{node.label}</span></>
         ) : bar ? <span className="sr">{node.label}</span> : (

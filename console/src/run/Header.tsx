@@ -2,23 +2,18 @@
 import { CalendarClock, CornerDownRight, Ellipsis, GitFork, History, Hourglass, Play, SkipForward, Timer, TriangleAlert, UserCheck, type LucideIcon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
-import type { Graph, Item, Json, Move, Page, Run, Tone, Verb, Why } from "../api/types";
+import type { Graph, Item, Json, Page, Run, Tone, Verb, Why } from "../api/types";
 import { Badge, Button, Copyable, toneIcon } from "../components";
 import { anchorOf, Dialog, type Anchor } from "../components/Dialog";
 import { languageOf } from "../languages";
+import type { RunHeaderProps } from "../languages/contract";
 import { Link } from "../shell/router";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { runSentence, whySentence } from "../words/why";
 import { MOVE_ICON } from "./sendMove";
 
-interface Props {
-  run: Run;
-  graph: Graph | undefined;
-  at: number | null;
-  ask: (move: Move, from: Element | null, fact?: number) => void;
-  onLive: () => void;
-}
+type Props = RunHeaderProps;
 
 const SHOWN: Verb[] = ["signal", "pause", "resume", "retry", "cancel"];
 const ORDER: Verb[] = ["signal", "retry", "pause", "resume", "cancel", "restart", "skip", "resolve", "edit_variable", "compensate", "cancel_boundary", "fork"];

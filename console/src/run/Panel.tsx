@@ -5,6 +5,7 @@ import { useGet } from "../api/cache";
 import type { Dict, Fact, FactPage, Firing, Graph, GraphNode, Json, NodeState, Run, Why } from "../api/types";
 import { Ago, Badge, Button, Copyable, Face } from "../components";
 import type { Outcome, RunParts } from "../languages/contract";
+import { labelOf } from "../net/label";
 import { Link, setSearch, useParam } from "../shell/router";
 import { useNow, useWords } from "../words";
 import type { Dictionary } from "../words/ko";
@@ -59,7 +60,7 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
     <aside className="panel" aria-label={t.run.tab.panel}>
       <header>
         <p className="dim panel-kind">{drawn ? <>{typeWord(run.language, drawn.type)} · <span className="mono">{drawn.id}</span></> : <>{t.run.runSummary} · <Copyable text={run.id} show={run.id.slice(0, 18)} /></>}</p>
-        <h2>{drawn?.label ?? run.title}</h2>
+        <h2>{drawn ? labelOf(drawn, typeWord(run.language, drawn.type)) : run.title}</h2>
         {drawn && run.definition.version !== null && <Link className="panel-def" to={`/definitions/${encodeURIComponent(run.definition.name)}/versions/${run.definition.version}?node=${encodeURIComponent(drawn.id)}`}>{t.run.inDefinition}</Link>}
       </header>
       <div className="tabs" role="tablist" aria-label={t.run.tab.panel} onKeyDown={moveBetweenTabs}>

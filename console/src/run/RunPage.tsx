@@ -7,6 +7,7 @@ import { useFile } from "../api/file";
 import type { Fact, Graph, Run } from "../api/types";
 import { languageOf, useRunParts } from "../languages";
 import type { RunParts } from "../languages/contract";
+import { labelOf } from "../net/label";
 import { NetList } from "../net/NetList";
 import type { CanvasMode } from "../net/view";
 import { ViewSwitch, type DrawingView } from "../net/ViewSwitch";
@@ -34,13 +35,14 @@ export default function RunPage({ id }: { id: string }): ReactNode {
   const answer = useGet<Run>(`/runs/${encodeURIComponent(id)}`);
   const run = useAllFirings(answer.data);
   const parts = useRunParts(run?.language);
-  useFrame([{ text: t.nav.runs, to: "/runs" }, ...(run ? [{ text: run.title, to: `/runs?name=${encodeURIComponent(run.name)}` }] : []), { text: run?.key ?? id.slice(0, 9), mono: true }], useSearch().has("at"));
+  const way = run && parts?.crumbs ? parts.crumbs(run, t) : [{ text: t.nav.runs, to: "/runs" }, ...(run ? [{ text: run.title, to: `/runs?name=${encodeURIComponent(run.name)}` }] : [])];
+  useFrame([...way, { text: (!parts?.crumbs && run?.key) || id.slice(0, 9).replace(/-$/, ""), mono: true }], useSearch().has("at"));
   if (!run || !parts) return answer.error && !run ? <Failed page error={answer.error} retry={answer.reload} /> : <div className="pad"><Skeleton h={60} n={2} /><Skeleton h={360} /></div>;
   return <RunView run={run} parts={parts} />;
 }
 
 function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
-  const { t } = useWords();
+  const { t, typeWord } = useWords();
   const search = useSearch();
   const [wanted, setAt] = useParam("at");
   const [mode, setMode] = useParam("mode");
@@ -64,20 +66,22 @@ function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
   const then = at === null ? null : authorAt(facts, at, graph);
   const node = search.has("node") ? search.get("node") || null : (then ?? run.failure?.node ?? run.why[0]?.node ?? null);
   const pick = (id: string | null) => setSearch({ node: id });
-  const nodes = useMemo(() => new Map(graph?.nodes.map((drawnNode) => [drawnNode.id, drawnNode])), [graph?.nodes]);
+  const nodes = useMemo(() => new Map(graph?.nodes.map((drawnNode) => [drawnNode.id, { ...drawnNode, label: labelOf(drawnNode, typeWord(run.language, drawnNode.type)) }])), [graph?.nodes, run.language, typeWord]);
   const since = useMemo(() => (at === null ? Object.fromEntries(run.why.flatMap((why) => (why.node && why.since && why.rank > 4 ? [[why.node, why.since]] : []))) : {}), [run.why, at]);
   const { ask, dialog } = useMoves(run);
   const live = () => setAt(null);
   const [speed, setSpeed] = useState(0);
   const [playing, setPlaying] = usePlay(run, at, SPEEDS[speed] ?? 1);
-  useKeys({ Escape: () => (at !== null ? live() : go("/runs")) });
+  const { Middle } = parts;
+  const Head = at === null ? (parts.Header ?? Header) : Header;
+  useKeys({ Escape: () => (at !== null ? live() : go(parts.crumbs?.(run, t)[0]?.to ?? "/runs")) });
   const z = search.get("z")?.split(",").map(Number);
   const viewport = z?.length === 3 && z.every(Number.isFinite) ? { x: z[0] as number, y: z[1] as number, zoom: z[2] as number } : null;
   return (
     <div className={`run ${at !== null ? "run-past" : ""}`}>
-      <Header run={run} graph={graph} at={at} ask={ask} onLive={live} />
+      <Head run={run} graph={graph} at={at} ask={ask} onLive={live} />
       <div className="run-body">
-        <div className="run-main">
+        <div className={`run-main ${Middle ? "run-main-three" : ""}`}>
           <section className="run-net" aria-label={t.run.canvas}>
             <div className="run-tools">
               {!asList && <Segment<CanvasMode> label={t.run.mode.label} value={(mode as CanvasMode | null) ?? "tokens"} onChange={(value) => setMode(value === "tokens" ? null : value)} options={[
@@ -92,7 +96,8 @@ function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
               : drawn ? (source && <Suspense fallback={null}><drawn.View source={source} graph={graph} mode={(mode as CanvasMode | null) ?? "tokens"} selected={node} since={since} onPick={pick} onFail={() => setUnreadable(true)} /></Suspense>)
               : <Suspense fallback={null}><Canvas graph={graph} mode={(mode as CanvasMode | null) ?? "tokens"} selected={node} past={at !== null} since={since} viewport={viewport} onPick={pick} onFail={() => setBroken(true)} /></Suspense>}
           </section>
-          <Timeline run={run} facts={facts} moments={moments} nodes={nodes} at={at} folded={folded} playing={playing} speed={SPEEDS[speed] ?? 1} selected={node}
+          {Middle && <Middle run={run} node={node} onPick={pick} />}
+          <Timeline title={parts.timeline?.(run, t) ?? { name: t.run.timeline, about: t.run.timelineSub(run.firing_count, run.attempt_count, run.facts) }} run={run} facts={facts} moments={moments} nodes={nodes} at={at} folded={folded} playing={playing} speed={SPEEDS[speed] ?? 1} selected={node}
             onFold={(value) => setSearch({ scale: value ? null : "true" })} onAt={(next) => setAt(next === null ? null : String(next))} onPlay={setPlaying} onSpeed={() => setSpeed((speed + 1) % SPEEDS.length)} onPick={pick} />
         </div>
         <Panel run={run} parts={parts} graph={graph} facts={facts} node={node} at={at} changed={moment.changed} />

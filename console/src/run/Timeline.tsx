@@ -14,6 +14,7 @@ import { scaleOf, type Scale } from "./timeAxis";
 import type { Moments } from "./timeTravel";
 
 interface Props {
+  title: { name: string; about: string };
   run: Run;
   /** Those around the playhead. */
   facts: Fact[];
@@ -47,10 +48,10 @@ export function Timeline(props: Props): ReactNode {
   };
   useKeys({ "[": () => step(-1), "]": () => step(1), Space: () => props.onPlay(!playing), l: () => onAt(null) });
   return (
-    <section className="tl" aria-label={t.run.timeline}>
+    <section className="tl" aria-label={props.title.name}>
       <div className="tl-head">
-        <h2>{t.run.timeline}</h2>
-        <span className="dim">{t.run.timelineSub(run.firing_count, run.attempt_count, count)}</span>
+        <h2>{props.title.name}</h2>
+        <span className="dim">{props.title.about}</span>
         <span className="grow" />
         <button type="button" className="btn btn-icon" aria-label={t.run.previous} title={`${t.run.previous} [`} onClick={() => step(-1)}><StepBack size={16} aria-hidden /></button>
         <button type="button" className="btn btn-icon" aria-label={playing ? t.run.stop : t.run.play} onClick={() => props.onPlay(!playing)}>{playing ? <Pause size={16} aria-hidden /> : <Play size={16} aria-hidden />}</button>

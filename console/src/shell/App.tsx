@@ -7,6 +7,7 @@ import { HomePage } from "../home/HomePage";
 import { InboxPage } from "../inbox/InboxPage";
 import { Button, Empty, Skeleton } from "../components";
 import { Toasts } from "../components/toast";
+import { ROOMS, roomOf } from "../languages";
 import { RunsPage } from "../runs/RunsPage";
 import { useWords } from "../words";
 import { useFrame } from "./chrome";
@@ -19,6 +20,7 @@ import { Topbar } from "./Topbar";
 
 const RunPage = lazy(() => import("../run/RunPage"));
 const OpsPage = lazy(() => import("../ops/OpsPage"));
+const LettersPage = lazy(() => import("../letters/LettersPage"));
 const ProposalsPage = lazy(() => import("../proposals/ProposalsPage"));
 const DefinitionsPage = lazy(() => import("../definitions/DefinitionsPage"));
 const DefinitionPage = lazy(() => import("../definitions/DefinitionPage"));
@@ -33,10 +35,10 @@ export function App(): ReactNode {
     return startRefreshing();
   }, []);
   useKeys({
-    "g h": () => go("/"), "g i": () => go("/inbox"), "g r": () => go("/runs"), "g d": () => go("/definitions"), "?": () => setOpen("help"), "Ctrl K": () => setOpen("find"),
+    "g h": () => go("/"), "g i": () => go("/inbox"), "g r": () => go("/runs"), "g d": () => go("/definitions"), "g o": () => go("/ops"), ...Object.fromEntries(ROOMS.map((room) => [`g ${room.key}`, () => go(`/${room.path}`)])), "?": () => setOpen("help"), "Ctrl K": () => setOpen("find"),
   });
   const parts = partsOf(path);
-  const canvas = (parts?.[0] === "runs" || parts?.[0] === "definitions") && parts.length > 1;
+  const canvas = ((parts?.[0] === "runs" || parts?.[0] === "definitions") && parts.length > 1) || !!roomOf(parts?.[0])?.canvas((parts ?? []).slice(1));
   return (
     <div className={`app ${canvas ? "app-rail" : ""} ${parts?.[0] === "inbox" && parts.length > 1 ? "app-item" : ""}`}>
       <a className="skip" href="#main">{t.nav.skip}</a>
@@ -73,13 +75,15 @@ function screenOf(parts: string[] | null): ReactNode {
   if (room === "runs" && id === undefined) return <RunsPage />;
   if (room === "runs" && id !== undefined) return <RunPage key={id} id={id} />;
   if (room === "ops" && id === undefined) return <OpsPage />;
+  if (room === "ops" && id === "dead-letters" && node === undefined) return <LettersPage />;
   if (room === "proposals" && id === undefined) return <ProposalsPage />;
   if (room === "definitions" && id === undefined) return <DefinitionsPage />;
   if (room === "definitions" && id !== undefined && (node === undefined || (node === "versions" && /^\d+$/.test(number ?? "")))) return <DefinitionPage key={id} name={id} version={number ? Number(number) : null} />;
-  return <Nowhere />;
+  const own = roomOf(room);
+  return own ? <own.Page parts={parts.slice(1)} /> : <Nowhere />;
 }
 
-function Nowhere(): ReactNode {
+export function Nowhere(): ReactNode {
   const { t } = useWords();
   useFrame([{ text: t.error.notFound }]);
   return <Empty page title={t.error.notFound} text={t.error.notFoundDo}><Link to="/" className="btn">{t.nav.home}</Link></Empty>;

@@ -1,15 +1,16 @@
 /** The navigation: a sidebar, a rail on canvas screens, a bottom bar on a phone. */
-import { Ellipsis, FileBraces, House, Inbox, Waypoints, type LucideIcon } from "lucide-react";
+import { ArchiveX, Ellipsis, FileBraces, Gauge, House, Inbox, Waypoints, type LucideIcon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import type { Home, Item, Page } from "../api/types";
 import { Face } from "../components";
 import { stuckCount } from "../home/stuckCount";
+import { ROOMS } from "../languages";
 import { people } from "../words/why";
 import { useWords } from "../words";
 import { Mark } from "./Mark";
 import { Link, usePath } from "./router";
-import { useSession } from "./session";
+import { may, useSession } from "./session";
 import { UserMenu } from "./UserMenu";
 
 interface Place {
@@ -36,13 +37,28 @@ function usePlaces(): Place[] {
   ];
 }
 
-const here = (path: string, to: string): boolean => (to === "/" ? path === "/" : path.startsWith(to));
+interface Group {
+  text: string;
+  places: Place[];
+}
+
+/** By work, and what operates all of it: as far as I may enter. */
+function useGroups(): Group[] {
+  const { t } = useWords();
+  const { me } = useSession();
+  const rooms = ROOMS.filter((room) => may(me, room.permission)).map((room) => ({ to: `/${room.path}`, text: room.text(t), icon: room.icon }));
+  const manage = may(me, "ops.read") ? [{ to: "/ops/dead-letters", text: t.nav.letters, icon: ArchiveX }, { to: "/ops", text: t.nav.ops, icon: Gauge }] : [];
+  return [{ text: t.nav.byWork, places: rooms }, { text: t.nav.manage, places: manage }].filter((group) => group.places.length > 0);
+}
+
+const here = (path: string, to: string): boolean => (to === "/" || to === "/ops" ? path === to : path.startsWith(to));
 
 export function Sidebar({ rail }: { rail: boolean }): ReactNode {
   const { t } = useWords();
   const { me } = useSession();
   const path = usePath();
   const places = usePlaces();
+  const groups = useGroups();
   const [menu, setMenu] = useState<Element | null>(null);
   return (
     <nav className={`side ${rail ? "side-rail" : ""}`} aria-label={t.nav.main}>
@@ -50,17 +66,13 @@ export function Sidebar({ rail }: { rail: boolean }): ReactNode {
         <Mark />
         {!rail && <span>Penstock</span>}
       </Link>
-      <ul>
-        {places.map(({ to, text, icon: Icon, count, means }) => (
-          <li key={to}>
-            <Link to={to} className="side-item" aria-current={here(path, to) ? "page" : undefined} title={rail ? text : undefined}>
-              <Icon size={16} strokeWidth={1.9} aria-hidden />
-              <span className={rail ? "sr" : "grow"}>{text}</span>
-              {count && <span className={means ? "side-asks side-stuck" : "side-asks"} aria-label={means} role={means ? "img" : undefined} title={means}>{count}</span>}
-            </Link>
-          </li>
-        ))}
-      </ul>
+      <Places places={places} path={path} rail={rail} />
+      {groups.map((group) => (
+        <div key={group.text} role="group" aria-label={group.text}>
+          {rail ? <hr className="side-line" /> : <p className="side-head" aria-hidden>{group.text}</p>}
+          <Places places={group.places} path={path} rail={rail} />
+        </div>
+      ))}
       <button type="button" className="side-user" aria-haspopup="dialog" title={rail ? me.name : undefined} onClick={(event) => setMenu(event.currentTarget)}>
         <Face name={me.name} size={28} />
         <span className={rail ? "sr" : "side-who"}>
@@ -70,6 +82,22 @@ export function Sidebar({ rail }: { rail: boolean }): ReactNode {
       </button>
       {menu && <UserMenu at={menu} onClose={() => setMenu(null)} />}
     </nav>
+  );
+}
+
+function Places({ places, path, rail }: { places: Place[]; path: string; rail: boolean }): ReactNode {
+  return (
+    <ul>
+      {places.map(({ to, text, icon: Icon, count, means }) => (
+        <li key={to}>
+          <Link to={to} className="side-item" aria-current={here(path, to) ? "page" : undefined} title={rail ? text : undefined}>
+            <Icon size={16} strokeWidth={1.9} aria-hidden />
+            <span className={rail ? "sr" : "grow"}>{text}</span>
+            {count && <span className={means ? "side-asks side-stuck" : "side-asks"} aria-label={means} role={means ? "img" : undefined} title={means}>{count}</span>}
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,9 +1,10 @@
 /** The user menu: theme, locale, keys, signing out, and in development switching to another user. */
-import { Check, FileBraces, Gauge, GitPullRequestArrow, Keyboard, Languages, LogOut, SunMoon } from "lucide-react";
+import { ArchiveX, Check, FileBraces, Gauge, GitPullRequestArrow, Keyboard, Languages, LogOut, SunMoon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { Face } from "../components";
 import { anchorOf, Dialog } from "../components/Dialog";
 import { useNarrow } from "../components/useNarrow";
+import { ROOMS } from "../languages";
 import { keep, useWords } from "../words";
 import { people } from "../words/why";
 import { keysOn } from "./keys";
@@ -28,6 +29,8 @@ export function UserMenu({ at, onClose }: { at: Element; onClose: () => void }):
       </div>
       <ul className="menu">
         {phone && <li><button type="button" onClick={() => { onClose(); go("/definitions"); }}><FileBraces size={16} aria-hidden />{t.nav.definitions}</button></li>}
+        {phone && ROOMS.filter((room) => may(me, room.permission)).map((room) => <li key={room.path}><button type="button" onClick={() => { onClose(); go(`/${room.path}`); }}><room.icon size={16} aria-hidden />{room.text(t)}</button></li>)}
+        {phone && may(me, "ops.read") && <li><button type="button" onClick={() => { onClose(); go("/ops/dead-letters"); }}><ArchiveX size={16} aria-hidden />{t.nav.letters}</button></li>}
         {may(me, "registry.read") && <li><button type="button" onClick={() => { onClose(); go("/proposals"); }}><GitPullRequestArrow size={16} aria-hidden />{t.nav.proposals}</button></li>}
         {may(me, "ops.read") && <li><button type="button" onClick={() => { onClose(); go("/ops"); }}><Gauge size={16} aria-hidden />{t.nav.ops}</button></li>}
         <li><button type="button" onClick={() => setTheme(theme === "dark" ? "light" : "dark")}><SunMoon size={16} aria-hidden />{theme === "dark" ? t.nav.light : t.nav.dark}</button></li>

@@ -27,7 +27,7 @@ export function startRefreshing(): () => void {
     if (event.kind === "run") {
       const { run } = event.data;
       atMost(120, run, () => stale(`/runs/${run}`, ...addressesOfRun(run)));
-      atMost(1500, "lists", () => stale("/runs?", "/home", "/inbox?", "/definitions?", ...ADDRESSES_OF_LISTS));
+      atMost(1500, "lists", () => stale("/runs?", "/home", "/inbox?", "/definitions?", "/dead-letters", ...ADDRESSES_OF_LISTS));
     }
     if (event.kind === "inbox") atMost(300, "inbox", () => stale("/inbox", "/home"));
   });

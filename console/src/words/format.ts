@@ -123,6 +123,13 @@ export class Format {
     return out.join(" ");
   }
 
+  /** 2.4 MiB */
+  bytes(size: number): string {
+    const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    const power = size < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(size) / 10));
+    return `${this.number(size / 1024 ** power)} ${units[power]}`;
+  }
+
   number(value: number): string {
     return this.numberOf.format(value);
   }

@@ -1,5 +1,5 @@
 /** What the console says, in Korean. The English dictionary has this type: a missing key does not compile. */
-import { josa } from "./particles";
+import { josa, particle } from "./particles";
 import { b, failed, held } from "./rich";
 
 export const ko = {
@@ -9,7 +9,7 @@ export const ko = {
     find: "실행, 정의, 명령 찾기", live: "실시간", stale: "연결 확인 중", offline: "오프라인", past: "과거",
     locale: "English로 보기", dark: "어둡게 보기", light: "밝게 보기", user: "사용자", switchUser: "다른 사용자로 보기 (개발)",
     signOut: "로그아웃", keys: "단축키", keysOff: "한 글자 단축키 끄기", keysOn: "한 글자 단축키 켜기", close: "닫기", back: "뒤로",
-    breadcrumb: "위치", ops: "한도와 차단기", proposals: "제안된 변경", stuckN: (n: string) => `막힌 실행 ${n}건`,
+    breadcrumb: "위치", ops: "한도와 차단기", letters: "실패 보관함", byWork: "업무별", manage: "관리", proposals: "제안된 변경", stuckN: (n: string) => `막힌 실행 ${n}건`,
   },
   common: {
     retry: "다시 시도", cancel: "그만두기", copy: "복사", copied: "복사했어요", all: "모두", open: "열기", save: "저장", send: "보내기",
@@ -239,6 +239,47 @@ export const ko = {
   proposals: {
     about: "한 사람이 제안한 변경은 다른 사람이 승인해야 쓰여요.", none: "다른 사람의 확인을 기다리는 변경이 없어요.", by: (who: string, when: string) => `${who}, ${when}`, mine: "내가 제안했어요. 다른 사람이 정해요.", isNew: "새로 만듦", away: "없애기", approve: "승인하고 쓰기", reject: "돌려보내기", approved: (what: string) => `${josa(what, "이/가")} 이제 쓰여요`, rejected: (what: string) => `${josa(what, "을/를")} 돌려보냈어요`, mayNot: "정하려면 definition.approve 권한이 있어야 해요.",
     types: { config: "설정", rule_pack: "규칙 묶음", prompt: "프롬프트", model: "모델", template: "서식" } as Record<string, string>,
+  },
+  pipeline: {
+    title: "파이프라인", executions: "실행 목록", pipeline: "파이프라인", everyPipeline: "모든 파이프라인", views: "보기", now: "지금", find: "파일, 코드, 번호로 찾기", atAGlance: "한눈에 보기",
+    headlineBoth: (running: string, pending: string) => `파일 ${b(`${running}건을 처리`)}하고 있고, ${held(`${pending}건이 차례`)}를 기다려요`,
+    headlineRunning: (running: string) => `파일 ${b(`${running}건을 처리`)}하고 있어요`, headlinePending: (pending: string) => `파일 ${held(`${pending}건이 차례`)}를 기다려요`, headlineQuiet: "기다리는 파일이 없어요",
+    oldest: (d: string) => `가장 오래 기다린 파일은 ${d}째예요.`, today: (ended: string, done: string, share: string, limit: string) => `오늘 끝난 ${ended}건 가운데 ${done}건이 성공했어요 (${share}%, 기준 ${limit}%).`, todayNone: "오늘 끝난 실행은 아직 없어요.",
+    status: { PENDING: "대기열", RUNNING: "실행 중", COMPLETED: "완료", FAILED: "실패", CANCELLED: "취소됨", TIMEOUT: "시간 초과", RETRYING: "다시 시도" } as Record<string, string>,
+    stageStatus: { STARTED: "시작함", RUNNING: "실행 중", COMPLETED: "완료", FAILED: "실패", SKIPPED: "건너뜀", TIMEOUT: "시간 초과" } as Record<string, string>, notReached: "아직",
+    trigger: { UPLOAD: "파일이 들어옴", MANUAL: "직접 시작", SCHEDULED: "예약", DEPENDENCY: "앞 파이프라인이 끝남", RETRY: "다시 처리" } as Record<string, string>,
+    tiles: { queue: "대기열", running: "실행 중", pickUp: "기다린 시간 p95", failures: "오늘 실패", usage: "오늘 사용량" },
+    queueEmpty: "기다리는 파일이 없어요", oldestOf: (d: string, limit: string) => `가장 오래된 것 ${d} · 기준 ${limit}`, slotsOf: (n: number, of: number, full: boolean) => `처리 자리 ${n}/${of}${full ? " · 모두 바빠요" : ""}`, noLimit: "자리 제한 없음",
+    dwell: "들어와서 시작할 때까지", dwellNone: "오늘 시작한 실행이 없어요", failuresNone: "오늘은 실패가 없어요", usageNone: "쓴 것이 아직 없어요", usageAll: "자세히",
+    executionsN: (n: string) => `${n}건`, groups: { failed: "실패", running: "실행 중", pending: "대기열", done: "끝남" }, newestFirst: "최근 것부터", byPriority: "우선순위 차례", pickOrder: "집어 갈 차례: 우선순위가 작은 것, 먼저 온 것",
+    columns: { priority: "우선", status: "상태", file: "파일 · 이유", pipeline: "파이프라인", stage: "단계", elapsed: "지난 시간", retries: "재시도", tenant: "테넌트" },
+    none: "아직 처리한 파일이 없어요", noneDo: "폴더를 지켜보면 그 안의 파일이 여기에 나와요.", noneMatch: "맞는 실행이 없어요", previousPage: "이전", nextPage: "다음", pageOf: (from: string, to: string, of: string) => `${of}건 가운데 ${from}–${to}`,
+    rowFailed: (stage: string, code: string, message: string) => `${stage ? `${failed(stage)} · ` : ""}${message || "실패했어요"}${code ? ` (${code})` : ""}`, rowTimeout: (stage: string, code: string) => `${held(stage || "실행")}${particle(stage || "실행", "이/가")} 제때 끝나지 않았어요${code ? ` (${code})` : ""}`,
+    rowRetry: (d: string, n: number, of: number) => `${held(`${d} 뒤`)}에 다시 시도해요 (${of}번 중 ${n}번째)`, rowPending: "차례를 기다려요", rowWarned: (stages: string) => `${held(stages)}${particle(stages, "은/는")} 되지 않았어요`, attemptN: (n: number) => held(`${n}번째 시도`),
+    cancelling: "취소하는 중", cancellingLong: "이 단계가 끝나면 멈춰요", cancel: "취소", cancelOnlyRunning: "실행 중일 때만 취소할 수 있어요.", cancelAccepted: "취소를 받았어요. 하던 단계가 끝나면 멈춰요", resumeAccepted: "이 단계부터 다시 시작해요", rerunStarted: "새 실행을 만들었어요", openNew: "새 실행 열기",
+    resume: "이 단계부터 다시", rerun: "처음부터 다시", openDefinition: "정의 열기", originalFile: "원본 파일", rested: (d: string) => `쉼 ${d}`, priorityN: (n: number) => `우선순위 ${n}`, rerunOf: "앞선 실행", previousOne: "목록의 앞 실행", nextOne: "목록의 다음 실행",
+    whyFailed: (stage: string, tries: number, message: string, done: number) => `${b(stage)}${particle(stage, "이/가")} ${tries > 1 ? `${b(`${tries}번`)} 모두 ` : ""}실패했어요${message ? `: ${message.replace(/[.\s]+$/, "")}.` : "."}${done ? ` 끝난 ${done}단계와 그 파일은 그대로 있어요.` : ""}`,
+    whyTimeout: (stage: string, done: number) => `${b(stage)} 단계가 제때 끝나지 않았어요.${done ? ` 끝난 ${done}단계와 그 파일은 그대로 있어요.` : ""}`, whyCancelled: (done: number) => `취소했어요. 끝난 ${done}단계의 파일은 그대로 있어요.`,
+    whyWarned: (stages: string) => `끝까지 왔지만 되지 않은 단계가 있어요: ${b(stages)}`, whyDone: (d: string, n: number) => `${n}단계를 모두 마쳤어요. ${d} 걸렸어요.`,
+    whyRetrying: (d: string, n: number, of: number) => `${b(`${d} 뒤`)}에 다시 시도해요 (${of}번 중 ${n}번째).`, whyPending: (d: string) => `차례를 ${d}째 기다려요.`, whyCancelling: (stages: string) => `${stages ? `${b(stages)} 단계가 끝나면` : "곧"} 취소돼요.`, whyRunning: (stages: string) => `${b(stages)} 단계를 하고 있어요.`, whyBetween: "다음 단계로 넘어가고 있어요.",
+    ask: { cancel: (name: string) => `${josa(name, "을/를")} 취소할까요?`, resume: (name: string) => `${josa(name, "을/를")} 실패한 단계부터 다시 할까요?`, rerun: (name: string) => `${josa(name, "을/를")} 처음부터 다시 할까요?` },
+    doIt: { cancel: "실행 취소", resume: "이 단계부터 다시", rerun: "처음부터 다시" },
+    effectBoundary: (stages: string) => `하고 있는 ${stages} 단계는 끝까지 하고, 다음 단계는 시작하지 않아요.`, effectNow: "다음 단계는 시작하지 않아요.", effectKept: (n: number) => `끝난 ${n}단계는 다시 하지 않고, 만든 파일도 그대로 둬요.`, effectFinal: "취소는 되돌릴 수 없어요.",
+    effectAnew: (n: number) => `같은 파일로 ${n}단계를 모두 다시 하는 새 실행을 만들어요.`, effectLinked: "새 실행은 새 키를 갖고, 이 실행과 이어져 있어요.", effectOldStays: "이 실행은 그대로 남아요.", effectResume: (stage: string) => `${stage ? `${stage} 단계` : "실패한 단계"}부터 이어서 해요.`, effectSameKey: "실행 번호와 멱등 키는 그대로예요.",
+    would: "누르면 이렇게 돼요", wouldResume: (stage: string) => `는 ${stage ? `${stage} 단계` : "실패한 단계"}부터 같은 키로 이어서 해요.`, wouldRerun: (n: number) => `는 이어진 새 실행을 만들어 ${n}단계를 모두 다시 해요.`,
+    files: "파일", filesCount: (a: number, made: number) => `들어온 것 ${a} · 나온 것 ${made}`, fileIn: "원본", filesSoon: "단계가 끝나면 그 결과가 여기에 나와요.", filesNone: "만든 파일이 없어요.", pictureOf: (name: string) => `${name} 그림`, openFile: (name: string) => `${name} 열기`, saveFile: (name: string) => `${name} 내려받기`,
+    previewNone: "미리 보기가 없어요", previewBroken: "보여 줄 수 없어요", firstRows: (n: string, whole: boolean) => (whole ? `${n}줄 모두` : `처음 ${n}줄`), firstBytes: (n: string, whole: boolean) => (whole ? `${n} 모두` : `처음 ${n}`),
+    stageLog: "단계 기록", stageLogSub: (stages: number, tries: number) => `단계 ${stages} · 시도 ${tries}`, tabs: { stage: "단계", settings: "설정" }, stage: "단계", processor: "처리기", stageStatusRow: "상태", retries: "재시도", outputFile: "나온 파일",
+    usageNames: { wall_ms: "걸린 시간", cpu_ms: "CPU 시간", peak_rss: "가장 큰 메모리", bytes_in: "읽은 양", bytes_out: "쓴 양", llm_tokens: "모델 토큰", cost: "비용" } as Record<string, string>,
+    usage: "테넌트별 사용량", usageAbout: "실행이 만들어진 날(UTC)로 세요.", period: "기간", lastDays: (n: string) => `${n}일`, perTenant: "테넌트별", perDay: "날짜별", day: "날짜", cost: "비용", noRates: "단가가 없어서 비용은 세지 않았어요. pipelines.rates 설정에 적어요.",
+    waysIn: "들어오는 길", todayN: (n: string) => `오늘 ${n}건`, way: { UPLOAD: "파일", MANUAL: "직접", SCHEDULED: "예약", DEPENDENCY: "이어서", RETRY: "다시" } as Record<string, string>, waysInNone: "오늘 들어온 파일이 없어요. 폴더를 지켜보려면:", queue: "메시지 대기열", receiving: "받는 중", messagesLeft: "개 남음", oldestMessage: "가장 오래된 메시지", unreadable: "읽지 못한 메시지", movedAfter: "개 · 5번 받고 옮겨요",
+  },
+  letters: {
+    headline: (n: string, causes: string) => (causes === "1" ? `${failed(`${n}건`)}이 보관함에 있고, 원인은 ${failed("한 가지")}예요` : `${failed(`${n}건`)}이 보관함에 있지만, 원인은 ${failed(`${causes}가지`)}예요`), most: (share: string, what: string) => `${share}%는 이것 때문이에요: ${what}`, about: "실패한 실행과 읽지 못한 메시지가 여기에 모여요.",
+    none: "실패 보관함이 비었어요", noneDo: "처리 못 한 일이 여기로 와요.", noneMatch: "맞는 원인이 없어요", causes: "원인", find: "원인, 코드로 찾기", orders: { many: "많은 차례", new: "최근 차례" }, columns: { cause: "원인", where: "어디에서", when: "처음 – 마지막", count: "건수" },
+    mayHelp: "다시 넣으면 될 수 있어요", wontHelp: "다시 넣어도 같아요. 고쳐야 해요", keptDays: (n: number) => `${n}일 안에 실패한 것을 보여요`, since: (first: string, last: string, from: string) => `처음 ${first}, 마지막 ${last}. 그림은 ${from}부터예요.`,
+    sample: (n: number) => `표본 ${n}건`, newest: "최근 것부터", seeAll: "모두 보기", one: "하나 다시 넣기", sent: "다시 넣었어요", picked: "고른 원인", bulk: (n: string) => `${n}건 다시 넣기`, steps: { sample: "표본", one: "한 건", all: "모두" }, stepSample: "아래에서 봐요", stepOne: "먼저 하나", stepDone: "넣어 봤어요", stepReady: "넣을 수 있어요", stepLocked: "한 건 다음에",
+    dry: (all: string, go: string, refused: string) => (refused === "0" ? `${all}건을 ${b("모두 다시 넣어요")}.` : `${all}건 가운데 ${b(`${go}건을 다시 넣고`)}, ${failed(`${refused}건은 거절해요`)}.`), refusedWhy: (n: string) => `거절하는 ${n}건과 이유`, safe: "본문과 멱등 키를 바꾸지 않아요. 이미 끝난 것은 두 번 처리되지 않아요.", warn: "다시 넣어도 같은 까닭으로 실패해요. 먼저 고쳐 주세요.", mend: "정의 열기", anyway: "한 건을 해 보지 않고 모두 넣기", doAll: (n: string) => `${n}건 다시 넣기`, allSent: "다시 넣었어요", final: "넣은 뒤에는 되돌릴 수 없어요. 이름이 기록에 남아요.",
   },
   ops: {
     limits: "테넌트의 한도", limit: "무엇", most: "한도", used: "지금", beyond: "넘으면", perRun: "실행마다", ofHouse: "모두에게",

@@ -7,6 +7,7 @@ from penstock.api.routes import (
     admin,
     batch,
     configs,
+    dead_letters,
     definitions,
     events,
     health,
@@ -31,5 +32,5 @@ ROUTES = (
     me.router, home.router, runs.router, run_views.router, batch.router, inbox.router, definitions.router, hooks.router,
     *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
     stand_ins.router, configs.router, configs.proposed, *proposals.routers, *registry.routers,
-    admin.router, limits.router, status_labels.router, live.router, health.router, metrics.router,
+    admin.router, limits.router, dead_letters.router, status_labels.router, live.router, health.router, metrics.router,
 )  # fmt: skip

@@ -127,6 +127,18 @@ class ExecutionStore(Protocol):
         """From a day on, the oldest first."""
         ...
 
+    def ended_by_code(self, tenant: str, since: str) -> list[tuple[str, str | None, int]]:
+        """Of those that ended since a time: status, code of the failure, how many."""
+        ...
+
+    def open_by_status(self, tenant: str) -> dict[str, int]:
+        """How many wait and how many run now."""
+        ...
+
+    def begun_by_trigger(self, tenant: str, first: int) -> list[tuple[str, int]]:
+        """Of those from a number on: trigger, how many. Costs these rows."""
+        ...
+
     def by_trace(self, tenant: str, trace: str) -> list[tuple[str, str]]:
         """The executions with a trace id, and how they stand; the oldest first."""
         ...
@@ -193,6 +205,27 @@ class SqlExecutions(Sql):
     def ingest_days(self, tenant: str, since: str = "") -> list[IngestRow]:
         sql = f"SELECT {','.join(INGEST.names)} FROM ingest WHERE tenant=? AND day>=? ORDER BY day"
         return [IngestRow(*row) for row in self._read(sql, (tenant, since))]
+
+    def ended_by_code(self, tenant: str, since: str) -> list[tuple[str, str | None, int]]:
+        sql = (
+            "SELECT status,error_code,count(*) FROM execution WHERE tenant_id=? AND completed_at>=?"
+            " GROUP BY status,error_code ORDER BY 3 DESC,2"
+        )
+        return [(row[0], row[1], row[2]) for row in self._read(sql, (tenant, since))]
+
+    def open_by_status(self, tenant: str) -> dict[str, int]:
+        sql = (
+            "SELECT status,count(*) FROM execution WHERE status IN ('PENDING','RUNNING')"
+            f" AND {self.PLAIN}tenant_id=? GROUP BY status"
+        )
+        return dict(self._read(sql, (tenant,)).fetchall())
+
+    def begun_by_trigger(self, tenant: str, first: int) -> list[tuple[str, int]]:
+        sql = (
+            f"SELECT trigger_type,count(*) FROM execution WHERE run>=? AND {self.PLAIN}tenant_id=?"
+            " GROUP BY trigger_type ORDER BY 2 DESC,1"
+        )
+        return [(row[0], row[1]) for row in self._read(sql, (first, tenant))]
 
     def by_trace(self, tenant: str, trace: str) -> list[tuple[str, str]]:
         sql = "SELECT execution_id,status FROM execution WHERE trace_id=? AND tenant_id=? ORDER BY created_at,run"

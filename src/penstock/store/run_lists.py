@@ -138,6 +138,10 @@ class RunListStore(Protocol):
         """How many runs that ended so after `since` have a cause, replayed or not."""
         ...
 
+    def cause_pieces(self, tenant: str, status: int, since: int, piece_ms: int) -> list[tuple[int, str, str, int, int]]:
+        """Net, node, code, piece of time after `since`, and how many runs ended so in it."""
+        ...
+
     def open_runs(self, tenant: str, limit: int, *, soonest: bool) -> list[int]:
         """Runs that have not ended: whose timer rings soonest, or which were touched longest ago."""
         ...
@@ -298,6 +302,13 @@ class SqlRunLists(Sql):
         return int(
             self._one("SELECT count(*) FROM cause WHERE tenant=? AND status=? AND at>=?", (tenant, status, since))
         )
+
+    def cause_pieces(self, tenant: str, status: int, since: int, piece_ms: int) -> list[tuple[int, str, str, int, int]]:
+        sql = (
+            f"SELECT net, node, code, (at-{int(since)})/{int(piece_ms)} AS piece, count(*) FROM cause"
+            " WHERE tenant=? AND status=? AND at>=? GROUP BY net, node, code, piece"
+        )
+        return self._rows(sql, (tenant, status, since))
 
     def ended_runs(self, tenant: str, status: int, since: int, limit: int) -> list[RunRow]:
         sql = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from penstock.api.language import LanguageRouters
-from penstock.api.pipeline import definitions, executions, files, messages, schedules
+from penstock.api.pipeline import definitions, executions, files, messages, overview, schedules
 
 ROUTERS = LanguageRouters(
-    documents=(definitions.router,), operations=(executions.router, files.router, messages.router, schedules.router)
+    documents=(definitions.router,),
+    operations=(overview.router, executions.router, files.router, messages.router, schedules.router),
 )

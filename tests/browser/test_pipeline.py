@@ -1,0 +1,238 @@
+"""The rooms of people who process files: executions, one of them with its files, dead letters, usage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.api.pipelines import FileSite, file_site
+from tests.api.serving import until
+from tests.browser.conftest import PHONE, Open, Watch, listening
+from tests.browser.pipelines import PICTURES, Scene
+from tests.browser.walking import look_at_dialog, walk
+
+expect = pytest.importorskip("playwright.sync_api").expect
+pytestmark = pytest.mark.xdist_group("browser")
+
+OPERATOR, VIEWER = "operator@example.com", "viewer@example.com"
+
+
+@pytest.fixture(scope="module")
+def scene(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with file_site(tmp_path_factory.mktemp("files"), "sqlite") as site:
+        yield Scene(site)
+
+
+@pytest.fixture
+def site(scene: Scene) -> FileSite:
+    return scene.site
+
+
+def test_f_6_1_the_list_tells_what_failed_runs_and_waits(scene: Scene, site: FileSite, window: Open) -> None:
+    """Live: a file that comes is in the list without a reload, and moves on by itself."""
+    page = window(OPERATOR, of=site.server)
+    listening(page, "/pipelines")
+    failed = page.locator("tbody", has_text="실패").locator("tr", has_text="L03_weld_140736.png")
+    expect(failed).to_contain_text("품질 시스템 등록")
+    expect(failed.locator(".stage-group i")).to_have_count(2)  # side by side
+    expect(failed.locator(".stage-failed")).to_have_count(1)
+    expect(failed.locator("img")).to_be_visible()
+    held = scene.hold()
+    execution = scene.picture("L04_cam1_142127.png")
+    row = page.locator("tr", has_text="L04_cam1_142127.png")
+    expect(row.locator(".badge")).to_have_text("실행 중")
+    expect(row.locator(".stages-text")).to_have_text("4/5 · 품질 시스템 등록")
+    expect(page.locator("h1")).to_contain_text("1건을 처리")
+    held.set()
+    expect(row.locator(".badge")).to_have_text("완료")
+    assert site.ended(execution)["status"] == "COMPLETED"
+    page.locator("tr", has_text="L03_weld").locator("a.exec-name").click()
+    expect(page).to_have_url(f"{site.server.url}/pipelines/{scene.failed}")
+
+
+def test_f_6_1_the_list_is_narrowed_by_status_pipeline_and_text(scene: Scene, site: FileSite, window: Open) -> None:
+    page = window(VIEWER, of=site.server, tongue="en")
+    page.goto("/pipelines")
+    page.get_by_role("button", name="Failed 1").click()
+    expect(page).to_have_url(f"{site.server.url}/pipelines?status=FAILED")
+    expect(page.locator("a.exec-name")).to_have_text(["L03_weld_140736.png"])
+    page.goto("/pipelines?status=COMPLETED")
+    page.get_by_label("Pipeline", exact=True).select_option("XLS_ORDER")
+    expect(page.locator("a.exec-name")).to_have_text(["발주서_2026-11.csv"])
+    page.goto("/pipelines?status=COMPLETED&q=L01_cam3")
+    expect(page.locator("a.exec-name")).to_have_text(["L01_cam3_142133.png"])
+    page.goto("/pipelines?q=there-is-no-such-file")
+    expect(page.get_by_text("No execution matches")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_placeholder("Find by file, code, id")).to_be_focused()
+
+
+def test_f_6_2_one_execution_shows_its_stages_and_files(scene: Scene, site: FileSite, window: Open) -> None:
+    """F-4.3: pictures as pictures, tables as tables, small outputs field by field."""
+    page = window(VIEWER, of=site.server)
+    page.goto(f"/pipelines/{scene.done}")
+    expect(page.locator("h1")).to_contain_text("L01_cam3_142133.png")
+    expect(page.locator(".net-node [data-node=small]")).to_be_visible()
+    expect(page.locator(".net-frame-head b")).to_have_text("나란히")
+    files = page.get_by_role("region", name="파일")
+    for alt in ("L01_cam3_142133.png 그림", "썸네일 200 그림", "썸네일 800 그림"):
+        shown = files.get_by_alt_text(alt)
+        expect(shown).to_be_visible()
+        until(lambda shown=shown: shown.evaluate("image => image.naturalWidth"), lambda width: width > 0)
+    expect(files.locator(".fields dt", has_text="sha256")).to_be_visible()
+    files.get_by_role("button", name="썸네일 800").click()
+    expect(page.locator(".file-card[data-here=true]")).to_contain_text("썸네일 800")
+    page.get_by_role("tab", name="설정").click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("ImageThumbnail")
+
+    page.goto(f"/pipelines/{scene.warned}")
+    expect(page.locator(".why")).to_contain_text("알림")
+    expect(page.locator(".file-table .preview-rows td").first).to_have_text("K7412")
+
+
+def test_f_2_7_a_failed_one_opens_at_its_stage_and_is_resumed(scene: Scene, site: FileSite, window: Open) -> None:
+    """F-6.5, F-X.7: it says why, what was kept, and what would happen; then it goes on from that stage."""
+    site.answers["qms"] = 503
+    execution = scene.picture("L05_cam2_resumed.png")
+    site.ended(execution)
+    page = window(OPERATOR, of=site.server)
+    page.goto(f"/pipelines/{execution}")
+    expect(page.locator(".why")).to_contain_text("품질 시스템 등록이 2번 모두 실패했어요")
+    expect(page.locator(".why")).to_contain_text("끝난 4단계와 그 파일은 그대로 있어요")
+    expect(page.get_by_role("tab", selected=True)).to_contain_text("시도")
+    expect(page.get_by_role("button", name="취소", exact=True)).to_be_disabled()
+    site.answers.pop("qms")
+    page.get_by_role("button", name="이 단계부터 다시").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("끝난 4단계는 다시 하지 않고")
+    expect(dialog.get_by_role("button").first).to_be_focused()  # the safe one
+    look_at_dialog(page)
+    dialog.get_by_role("button", name="이 단계부터 다시").click()
+    expect(page.locator("h1 .badge")).to_have_text("완료")
+    body = site.ended(execution)
+    assert [stage["attempt"] for stage in body["stages"]].count(1) == 4, "only the failed stage was done again"
+
+
+def test_f_2_8_a_rerun_is_a_new_execution_that_is_linked(scene: Scene, site: FileSite, window: Open) -> None:
+    page = window(OPERATOR, of=site.server, tongue="en")
+    page.goto(f"/pipelines/{scene.failed}")
+    page.get_by_role("button", name="Re-run").click()
+    page.get_by_role("dialog").get_by_role("button", name="Re-run").click()
+    page.get_by_role("button", name="Open it").click()
+    expect(page.locator("h1 .badge")).to_have_text("Completed")
+    page.get_by_role("link", name="the one before").click()
+    expect(page).to_have_url(f"{site.server.url}/pipelines/{scene.failed}")
+    expect(page.locator("h1 .badge")).to_have_text("Failed")
+
+
+def test_f_2_6_a_cancel_waits_for_the_end_of_the_stage(scene: Scene, site: FileSite, window: Open) -> None:
+    """F-X.8: accepted at once, told as under way, and CANCELLED when the stage has ended."""
+    held = scene.hold()
+    execution = scene.picture("cancelled.png")
+    site.running(execution, "register")
+    page = window(OPERATOR, of=site.server, tongue="en")
+    listening(page, f"/pipelines/{execution}")
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("goes to its end, and no other stage begins")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
+    expect(page.locator("h1 .badge")).to_have_text("Cancelling")
+    expect(page.get_by_role("button", name="Cancelling")).to_be_disabled()
+    held.set()
+    expect(page.locator("h1 .badge")).to_have_text("Cancelled")
+    assert site.ended(execution)["status"] == "CANCELLED"
+
+
+def test_f_6_6_who_may_only_read_is_offered_no_moves(scene: Scene, site: FileSite, window: Open) -> None:
+    page = window(VIEWER, of=site.server, tongue="en")
+    page.goto(f"/pipelines/{scene.failed}")
+    expect(page.locator(".why")).to_contain_text("failed after 2 tries")
+    expect(page.get_by_role("button", name="Re-run")).to_have_count(0)
+    expect(page.get_by_role("button", name="Cancel", exact=True)).to_be_disabled()
+
+
+def test_f_7_4_files_that_would_run_something_are_shown_as_text(scene: Scene, site: FileSite, window: Open) -> None:
+    """A file is what somebody uploaded: nothing in it is run, in the page or when it is opened by itself."""
+    code = site.pipeline({"stage_code": "keep", "stage_name": "Keep", "sequence_order": 1, "processor_type": "Copy"})
+    data = b"<!doctype html><script>document.title='taken over'</script><h1>hello</h1>"
+    execution = site.begun(code, "page.html", data, mime="text/html")
+    site.ended(execution)
+    page = window(VIEWER, of=site.server, tongue="en")
+    page.goto(f"/pipelines/{execution}")
+    expect(page.locator(".file-card pre").first).to_contain_text("<script>")
+    page.goto(f"/api/v1/pipelines/executions/{execution}/file")
+    expect(page.locator("body")).to_contain_text("<script>")
+    assert page.title() != "taken over"
+
+
+def test_f_8_4_dead_letters_by_cause_are_tried_one_then_all(scene: Scene, site: FileSite, window: Open) -> None:
+    """A sample, one of it, then all after a dry run and a typed count; the numbers fall."""
+    site.answers["qms"] = 500
+    made = [scene.picture(f"dead{n}.png") for n in range(3)]
+    for execution in made:
+        assert site.ended(execution)["status"] == "FAILED"
+    site.answers.pop("qms")
+    page = window(OPERATOR, of=site.server, tongue="en")
+    listening(page, "/ops/dead-letters")
+    cause = page.locator(".cause", has_text="HTTP_5XX")
+    expect(cause).to_contain_text("검사 사진")
+    expect(cause.locator(".cause-count b")).to_have_text("4")
+    cause.get_by_role("button").first.click()
+    expect(cause.locator(".sample li")).to_have_count(4)
+    bulk = page.get_by_role("complementary")
+    expect(bulk.get_by_role("textbox")).to_be_disabled()  # one comes first
+    cause.get_by_role("button", name="Try this one").first.click()
+    expect(cause.get_by_text("Sent again")).to_be_visible()
+    assert site.ended(made[-1])["status"] == "COMPLETED"
+    expect(cause.locator(".cause-count b")).to_have_text("3")
+    page.reload()
+    cause.get_by_role("button", name="Try this one").first.wait_for()
+    bulk.get_by_label("All, without trying one first").check()
+    bulk.get_by_label("Type 3 to confirm").fill("3")
+    bulk.get_by_role("button", name="Try 3 again").click()
+    expect(page.locator("h1")).to_have_text("No dead letters")
+    for execution in made:
+        assert site.ended(execution)["status"] == "COMPLETED"
+
+
+def test_f_8_3_usage_is_told_per_tenant_and_day(scene: Scene, site: FileSite, window: Open) -> None:
+    page = window(VIEWER, of=site.server, tongue="en")
+    page.goto("/pipelines")
+    page.get_by_role("link", name="Details").click()
+    expect(page.locator("h1")).to_have_text("Usage per tenant")
+    row = page.locator(".usage-table tbody tr").first
+    expect(row).to_contain_text("tenant_001")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Get CSV").click()
+    text = saved.value.path().read_text(encoding="utf-8-sig")
+    assert text.startswith("day,tenantId,executions,") and ",tenant_001," in text
+
+
+ROUTES = (
+    "/pipelines", "/pipelines?status=FAILED", "/pipelines?q=there-is-no-such-file", "/pipelines/usage",
+    "/pipelines/{done}", "/pipelines/{failed}", "/pipelines/{failed}?node=small&tab=stage", "/pipelines/{warned}?node=",
+    "/pipelines/{failed}?view=list&tab=settings&node=large", "/ops/dead-letters", f"/definitions/{PICTURES}?node=small",
+)  # fmt: skip
+
+
+def _routes(scene: Scene) -> list[str]:
+    return [route.format(done=scene.done, failed=scene.failed, warned=scene.warned) for route in ROUTES]
+
+
+@pytest.mark.parametrize(("tongue", "theme"), [("ko", "light"), ("en", "dark")])
+def test_f_6_1_every_view_of_files_speaks_and_can_be_used_by_all(
+    tongue: str, theme: str, scene: Scene, site: FileSite, window: Open, watch: Watch
+) -> None:
+    page = window(OPERATOR, of=site.server, tongue=tongue, theme=theme)
+    walk(page, _routes(scene), watch.taken, cold=tongue == "ko")
+
+
+def test_f_6_2_a_phone_shows_files_in_one_column(scene: Scene, site: FileSite, window: Open, watch: Watch) -> None:
+    page = window(OPERATOR, of=site.server, phone=True)
+
+    def look() -> list[str]:
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        return [*watch.taken(), *([f"{wide} px wide"] if wide > PHONE["width"] else [])]
+
+    walk(page, _routes(scene), look, cold=False, other_theme=False)
