@@ -111,3 +111,13 @@ class Undo:
     def rollback(self, context: ProcessorContext) -> dict[str, Any]:
         Path(context.result["output"]["mark"]).unlink()
         return {"undone": True}
+
+
+@processor("TestTalks")
+def talks(context: ProcessorContext) -> Any:
+    """Says what it has read: to its log, as a warning, and as it fails."""
+    text = context.file.read_text()
+    print(text, flush=True)
+    if context.config.get("fails"):
+        raise ValueError(text * int(context.config.get("times", 1)))
+    return Output(output={"length": len(text)}, warnings=[text])

@@ -12,6 +12,7 @@ import math
 import os
 import shutil
 import signal
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -25,11 +26,13 @@ from penstock.executors.parts.exceptions import exception_failure, scrub_failure
 from penstock.executors.parts.json_schema import schema_failure
 from penstock.executors.parts.json_values import NotJson, json_value
 from penstock.executors.parts.objects import ARTIFACTS, Buckets, ObjectError, ObjectStore
+from penstock.executors.parts.personal_data import masked
 from penstock.executors.parts.processes.forked_workers import ForkedWorkers, WorkerEnd, WorkerLimits
 from penstock.executors.processors import ProcessorSpec, processor_names, spec_of
 from penstock.executors.processors.child import JOB, RESULT, Job, Problem, Result, decode, encode
 from penstock.executors.processors.contract import Output, ProcessorContext, ProcessorError
 from penstock.executors.processors.file_kinds import ending_of
+from penstock.executors.processors.stage_failure import is_long, told
 from penstock.executors.processors.stage_input import StageFile, input_file, outputs, stage_prefix
 
 MEMORY_MB, CPU_SECONDS = 1024, 300
@@ -37,7 +40,8 @@ OUTPUT_BYTES = 16 * 1024**3
 INLINE_BYTES = 16 * 1024  # F-X.16
 ANSWER_BYTES = 64 * 1024 * 1024  # more is for a file
 LOG_BYTES = 1024 * 1024
-MESSAGE_BYTES = 4 * 1024
+#: F-1.3.18: who does the stages that this process gives away
+WORKER = {"worker_id": f"{socket.gethostname()[:80]}:{os.getpid()}"}
 _MIB = 1024 * 1024
 
 
@@ -57,12 +61,16 @@ class ProcessorExecutor:
         self.workers = ForkedWorkers("penstock.executors.processors.child")
 
     async def run(self, request: Request, services: Services) -> Outcome:
+        outcome = await self._outcome(request, services)
+        return told(outcome) if isinstance(outcome, Failed) else outcome
+
+    async def _outcome(self, request: Request, services: Services) -> Outcome:
         try:
             if isinstance(request.args, Mapping) and "undo" in request.args:
                 return await _Attempt(request, services, self.workers).roll_back()
             return await _Attempt(request, services, self.workers).run()
         except ProcessorError as error:
-            return _shortened(failed(error.code, error.category, str(error), error.detail))
+            return failed(error.code, error.category, str(error), error.detail)
         except ObjectError as error:
             return failed("PP-500-IO", error.category, str(error))
 
@@ -246,7 +254,7 @@ class _Attempt:
         body |= {
             "output_ref": key, "mime": mime, "size": size, "input_ref": file.ref, "usage": usage,
             "file": {"bucket": handed.bucket, "key": handed.key, "mime": handed.mime, "size": handed.size},
-            "warnings": [str(text)[:1000] for text in made.warnings[:100]],
+            "warnings": [masked(str(text)[:1000]) for text in made.warnings[:100]], **WORKER,
         }  # fmt: skip
         log = await self._log(folder, store)
         body |= {"log_ref": log} if log else {}
@@ -274,21 +282,27 @@ class _Attempt:
 
     async def _problem(self, problem: Problem, folder: Path, store: ObjectStore, usage: dict[str, int]) -> Outcome:
         detail = dict(problem.detail) if isinstance(problem.detail, Mapping) else {}
+        outcome = failed(problem.code, problem.category, problem.message, {**detail, "usage": usage, **WORKER})
+        outcome = scrub_failure(outcome, secrets_of(self.services))
+        whole = outcome.failure.message if is_long(outcome.failure.message) else ""
         with contextlib.suppress(ObjectError):
-            log = await self._log(folder, store)
-            detail |= {"log_ref": log} if log else {}
-        outcome = failed(problem.code, problem.category, problem.message, {**detail, "usage": usage})
-        return _shortened(scrub_failure(outcome, secrets_of(self.services)))
+            log = await self._log(folder, store, whole)
+            if log:
+                outcome.failure.detail["log_ref"] = log
+        return outcome
 
-    async def _log(self, folder: Path, store: ObjectStore) -> str | None:
-        """What the processor has printed, kept beside its output."""
+    async def _log(self, folder: Path, store: ObjectStore, whole: str = "") -> str | None:
+        """What the processor has printed, kept beside its output; and a message that is too long for a row."""
         log = folder / "log.txt"
-        if not log.is_file() or not log.stat().st_size:
+        printed = ""
+        if log.is_file():
+            with log.open("rb") as file:
+                printed = file.read(LOG_BYTES).decode(errors="replace")
+        if not printed and not whole:
             return None
-        with log.open("rb") as file:
-            printed = file.read(LOG_BYTES)
         key = f"{self.prefix}log.txt"
-        await store.put(key, printed, "text/plain")
+        text = masked(f"{printed}{whole}")[: 2 * LOG_BYTES]
+        await store.put(key, text.encode(errors="replace"), "text/plain")
         return key
 
 
@@ -355,12 +369,6 @@ def _json(value: Any) -> Any:
     if isinstance(value, bytes):
         raise ProcessorError("OUTPUT_INVALID", "the output is bytes; give them as the file", "permanent")
     return value
-
-
-def _shortened(outcome: Failed) -> Failed:
-    failure = outcome.failure
-    short = failure.message.encode(errors="replace")[:MESSAGE_BYTES].decode(errors="ignore")
-    return failed(failure.code, failure.category, short, failure.detail)
 
 
 def _number(value: Any, otherwise: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import re
 import secrets
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,7 @@ import msgspec
 from penstock.app.pipeline.intake.ingest import Ingest, Receipt
 from penstock.app.pipeline.starts import NO_ROOM
 from penstock.errors import BadInput, PenstockError, StoreError
+from penstock.executors.parts.personal_data import hashed, masked
 from penstock.lang.pipeline.messages import FileMessage, messages_of
 from penstock.store.queues import DEAD, Failed, QueueMessage
 
@@ -31,6 +33,9 @@ _MAX_PENDING, _QUEUES = "pipelines.max_pending", "pipelines.queues"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,80}\Z", re.ASCII)
 _LONGEST_BACKOFF_S = 60
 _LOOK_S = 0.2
+#: characters of a cause
+_WHY_MOST = 4000
+_LOG = logging.getLogger(__name__)
 #: for what a storage or the network has refused (F-10.6)
 IO = "PP-500-IO"
 
@@ -125,7 +130,7 @@ class QueueConsumer:
         try:
             work.files = messages_of(message.body, msgspec.msgpack.decode(message.attributes, type=dict[str, str]))
         except PenstockError as error:
-            work.cause = (error.code, str(error))
+            work.cause = cause_of(error)
         return work
 
     async def _take(self, works: list[_Work]) -> None:
@@ -143,7 +148,7 @@ class QueueConsumer:
         for work in good:
             refused = next((receipt.refused for receipt in work.receipts if receipt.refused is not None), None)
             if refused is not None and refused.http != NO_ROOM:
-                work.cause = (refused.code, str(refused))
+                work.cause = cause_of(refused)
 
     async def _take_alone(self, work: _Work) -> None:
         try:
@@ -151,7 +156,7 @@ class QueueConsumer:
         except StoreError:
             raise
         except PenstockError as error:
-            work.cause = (error.code, str(error))
+            work.cause = cause_of(error)
 
     def _settle(self, works: Iterable[_Work]) -> None:
         store, now = self.door.store, self.door.now()
@@ -167,6 +172,8 @@ class QueueConsumer:
             failed.append(Failed(work.message, queue, at, *work.cause))
             self.counts.failed += 1
             self.counts.dead += dead
+            files = ", ".join(hashed(file.key) for file in work.files[:10]) or "unknown"
+            _LOG.warning("message %s was not taken: %s, file %s", work.message.id[:100], work.cause[0], files)
         if failed:
             store.messages_failed(self.handle, failed)
         self.counts.acked += store.take_messages(self.handle, done) if done else 0
@@ -190,6 +197,11 @@ def queues_of(settings: Mapping[str, Any]) -> list[str]:
         why = "it is a list of names of letters, digits, _ . and -, at most 80"
         raise BadInput(what=f"the setting «{_QUEUES}»", why=why)
     return list(dict.fromkeys(map(str, names)))
+
+
+def cause_of(error: PenstockError) -> tuple[str, str]:
+    """F-X.16, F-X.34: short, and without personal data."""
+    return error.code, masked(str(error))[:_WHY_MOST]
 
 
 def backoff_s(receives: int) -> int:
