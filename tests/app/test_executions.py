@@ -270,3 +270,59 @@ def test_f_x_6_what_waits_for_its_next_attempt_counts_it(tmp_path: Path) -> None
             assert look.next_attempt_at is not None and look.next_attempt_at > door.now() + 3_000_000
 
     go(scene())
+
+
+def test_f_a_8_stages_out_of_time_end_the_execution_as_timeout(tmp_path: Path) -> None:
+    """F-A.8, F-X.6: the stage and the execution are TIMEOUT, what hangs is stopped, and a retry is accepted."""
+
+    async def scene() -> None:
+        gate = Gate()  # never opened
+        stopped = asyncio.Event()
+
+        async def hangs() -> Any:
+            try:
+                return await gate()
+            finally:
+                stopped.set()
+
+        processor = Processor({"s1": hangs})
+        stages = [a_stage("s1", 1, timeout_seconds=1), a_stage("s2", 2)]
+        async with driven(tmp_path, a_pipeline(stages=stages), processor=processor) as door:
+            mine, id = await begun(door)
+            look = await ended(mine, id)
+            assert (look.status, look.error_stage, statuses(look)) == ("TIMEOUT", "s1", ["TIMEOUT", None])
+            await stopped.wait()
+            assert [line.status for line in executions(mine, status="TIMEOUT")] == ["TIMEOUT"]
+            del processor.answers["s1"]
+            assert await steering.retry(mine, id) is None
+            await until(lambda: execution(mine, id).status == "COMPLETED")
+            assert [each.status for each in execution(mine, id).attempts] == ["TIMEOUT", "COMPLETED"]
+
+    go(scene())
+
+
+def test_f_a_11_settings_let_what_waits_be_cancelled(tmp_path: Path) -> None:
+    """F-X.8, F-A.11: PENDING → CANCELLED with pipelines.allow_cancel_pending, also while it waits for its next attempt;
+    the place it never had is nobody's loss."""
+
+    async def scene() -> None:
+        gate = Gate()
+        settings = {"admission.slots": 1, "pipelines.allow_cancel_pending": True}
+        definition = a_pipeline(stages=THREE, max_retries=1, retry_delay_seconds=3600)
+        processor = Processor({"s1": gate, "s2": BROKEN})
+        async with driven(tmp_path, definition, processor=processor, settings=settings) as door:
+            mine, first = await begun(door)
+            await gate.entered.wait()
+            _, second = await begun(door, key="b")
+            await steering.cancel(mine, second)
+            assert execution(mine, second).status == "CANCELLED"
+            gate.open.set()
+            await until(lambda: execution(mine, first).retry_count == 1)
+            await steering.cancel(mine, first)
+            look = execution(mine, first)
+            assert (look.status, look.retry_count) == ("CANCELLED", 0) and processor.asked == ["s1", "s2"]
+            del processor.answers["s2"]
+            _, third = await begun(door, key="c")
+            assert (await ended(mine, third)).status == "COMPLETED"
+
+    go(scene())

@@ -145,6 +145,7 @@ def test_f_x_33_that_a_processor_that_crashes_hurts_nobody(pipeline: PipelineBen
 def test_f_1_4_9_what_a_processor_raises_is_a_failure_with_its_trace_in_the_log(pipeline: PipelineBench) -> None:
     failure = pipeline.failed("TestBad", pipeline.put("a.txt", b"a", "text/plain"), {"how": "raise"})
     assert (failure.code, failure.message) == ("PROCESSOR_ERROR", "RuntimeError: it went wrong")
+    assert failure.category == "transient", "F-A.6: its stage is tried again"
     log = (pipeline.artifacts / failure.detail["log_ref"]).read_text()
     assert "Traceback" in log and "it went wrong" in log
 

@@ -188,7 +188,8 @@ class _Attempt:
             made = Problem(error.code, error.category, str(error), error.detail)
         except Exception as error:
             failure = exception_failure(error, secrets_of(self.services)).failure
-            made = Problem(failure.code, failure.category, failure.message, failure.detail)
+            category = failure.category if failure.code != "NODE_ERROR" else "transient"
+            made = Problem(failure.code, category, failure.message, failure.detail)
         usage = {"wall_ms": _ms(began), "cpu_ms": 0, "peak_rss": 0, "bytes_in": context.size, "bytes_out": 0}
         return made, usage
 

@@ -126,7 +126,7 @@ def _problem(error: BaseException, job: Job) -> Problem:
         return Problem("RESOURCE_LIMIT", "resource", f"«{job.context.processor}» writes more than it may")
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return Problem("PP-500-IO", "transient", "there is no room left for what the stage makes")
-    code, category = "PROCESSOR_ERROR", "permanent"
+    code, category = "PROCESSOR_ERROR", "transient"  # F-2.5: a stage that failed is tried again
     own_code, own_category = getattr(error, "code", None), getattr(error, "category", None)
     if isinstance(own_code, str) and _CODE.match(own_code):
         code = own_code

@@ -12,8 +12,8 @@ F = TypeVar("F")
 
 
 class ProcessorError(Exception):
-    """A stage that cannot be done, in the words of whoever defined it. `category` decides about retries: validation
-    and permanent are not tried again by themselves."""
+    """A stage that cannot be done, in the words of whoever defined it. `category` decides about retries: a stage is not
+    tried again for validation and permanent. Any other exception is transient."""
 
     def __init__(self, code: str, message: str, category: str = "validation", detail: Any = None) -> None:
         self.code, self.category, self.detail = code, category, detail
