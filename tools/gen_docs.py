@@ -397,6 +397,7 @@ SETTINGS = {
     "pipelines.sqs.dead_url": ("", "Where messages go that cannot be read; `ff-pipeline-ingest-dlq` beside it."),
     "pipelines.sqs.endpoint": ("", "Where SQS is, if it is not AWS."),
     "pipelines.sqs.region": ("us-east-1", "Its region."),
+    "pipelines.sqs.visibility_s": ("300", "Seconds for which a message is invisible to others; longer while in work."),
     "pipelines.sqs.threads": ("1", "How many threads receive."),
     "pipelines.allow_cancel_pending": ("false", "An execution that has not begun may be cancelled, too."),
     "pipelines.rates.NAME": ("", "What one of `wall_ms`, `cpu_ms`, `bytes_in`, `bytes_out`, `llm_tokens` costs."),

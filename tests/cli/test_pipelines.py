@@ -6,6 +6,7 @@ import contextlib
 import json
 import signal
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from penstock.store.queues import Buried
 from tests.api.serving import serving, until
 from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage
 from tests.cli.shell import ROOT, Shell
+from tests.servers.aws import KEYS, aws, ministack
 
 IMAGES = ROOT / "examples/pipeline/images.json"
 WATCH = ("pipeline", "watch", "inbox")
@@ -202,3 +204,79 @@ def test_f_8_4_dead_messages_are_counted_by_cause_sampled_and_sent_again(penstoc
     penstock("work", "--until-idle")
     assert len(penstock("pipeline", "ls", "--json").json()) == 1 and penstock("pipeline", "dlq", "--json").json() == []
     assert penstock("pipeline", "dlq", "--redrive", "one", "--json", code=2).error()["hint"]
+
+
+def test_f_x_12_killed_again_and_again_each_file_has_each_execution_once(penstock: Shell, inbox: Path) -> None:
+    """F-X.12, F-X.13, F-X.15: a pipeline, one that waits for it, one that an action begins and one that collects; the
+    process is killed between any two of their steps, and nothing is lost or done twice."""
+
+    def a_document(code: str, **more: Any) -> Path:
+        stages = [a_stage("sum", 1, processor_type="Checksum")]
+        return penstock.write(f"{code}.json", json.dumps(a_pipeline(code, file_type="ANY", stages=stages, **more)))
+
+    documents = [
+        a_document("A", success_actions=[{"type": "pipeline", "code": "LAST"}, {"type": "event", "name": "done"}]),
+        a_document("B", dependencies={"after": ["A", "C"]}),
+        a_document("C", pipeline_type="BATCH", configuration={"batch_size": 4, "batch_window_seconds": 1}),
+        a_document("LAST", pipeline_type="SCHEDULED"),
+    ]
+    for document in documents:
+        penstock("pipeline", "define", document)
+    for number in range(10):
+        (inbox / f"{number}.txt").write_text(str(number))
+    for kill in range(6):
+        process = penstock.start(*WATCH)
+        try:
+            assert process.stdout is not None and "watching" in process.stdout.readline()
+            time.sleep(0.3 + 0.25 * kill)  # however far it has come
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+    ended = penstock(*WATCH, "--once", "--json").json()
+    assert all(each["status"] == "COMPLETED" for each in ended["ended"])
+    lines = penstock("pipeline", "ls", "--json", "--limit", 500).json()
+    assert sorted((line["pipelineCode"], line["status"]) for line in lines) == sorted(
+        (code, "COMPLETED") for code in ("A", "B", "C", "LAST") for _ in range(10)
+    )
+    assert len({line["idempotencyKey"] for line in lines}) == 40
+    events = penstock("events", "ls", "--json").json()
+    assert len({event["id"] for event in events if event["source"] == "done"}) == 10
+
+
+def test_f_3_1_consumers_of_sqs_in_processes_of_their_own_are_killed_and_nothing_is_lost(
+    penstock: Shell, inbox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-3.1, F-3.3, F-A.2: two consumers and whoever drives the store, killed while messages come; every distinct
+    message is one execution, however often it was sent."""
+    url, sqs = ministack(), aws("sqs")
+    name = f"ff-{uuid.uuid4().hex[:8]}"
+    queue = sqs.create_queue(QueueName=name)["QueueUrl"]
+    sqs.create_queue(QueueName=f"{name}-dlq")
+    penstock("pipeline", "define", defined(penstock, a_pipeline(file_type="ANY", stages=[a_stage("copy", 1)])))
+    settings = f'[pipelines.sqs]\nurl = "{queue}"\nendpoint = "{url}"\nregion = "us-east-1"\nvisibility_s = 5\n'
+    (penstock.store.parent / "settings.toml").write_text(settings)
+    for number in range(60):
+        body = json.dumps({**EXAMPLE, "tenantId": DEFAULT_TENANT, "key": f"{number % 40}.bin"})
+        sqs.send_message(QueueUrl=queue, MessageBody=body)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEYS["aws_access_key_id"])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEYS["aws_secret_access_key"])
+    for _ in range(3):
+        processes = [penstock.start("pipeline", "ingest", "--sqs") for _ in range(2)] + [penstock.start("work")]
+        time.sleep(2)
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    consumer = penstock.start("pipeline", "ingest", "--sqs", "--json")
+    try:
+        ends = time.monotonic() + 60
+        while sum(map(int, sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=names)["Attributes"].values())):
+            assert time.monotonic() < ends and consumer.poll() is None
+            time.sleep(0.1)
+    finally:
+        consumer.send_signal(signal.SIGTERM)
+        out, _ = consumer.communicate()
+    assert json.loads(out)["dead"] == 0
+    penstock("work", "--until-idle")
+    lines = penstock("pipeline", "ls", "--json", "--limit", 500).json()
+    assert len(lines) == len({line["idempotencyKey"] for line in lines}) == 40

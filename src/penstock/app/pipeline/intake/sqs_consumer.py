@@ -11,7 +11,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -43,10 +43,11 @@ class SqsQueue(msgspec.Struct, frozen=True):
     endpoint: str = ""
     region: str = "us-east-1"
     threads: int = 1
+    visibility_s: Annotated[int, msgspec.Meta(ge=1, le=43_200)] = VISIBILITY_MS // 1000
 
     @staticmethod
     def of(settings: Mapping[str, Any]) -> SqsQueue | None:
-        given = {name: settings.get(_SETTING + name) for name in ("url", "dead_url", "endpoint", "region", "threads")}
+        given = {name: settings.get(_SETTING + name) for name in SqsQueue.__struct_fields__}
         if given["url"] is None:
             return None
         try:
@@ -112,7 +113,7 @@ class SqsConsumer:
             return 0
         received = self.client.receive_message(
             QueueUrl=self.queue.url, MaxNumberOfMessages=_AT_ONCE, WaitTimeSeconds=wait_s,
-            VisibilityTimeout=VISIBILITY_MS // 1000, MessageAttributeNames=["All"],
+            VisibilityTimeout=self.queue.visibility_s, MessageAttributeNames=["All"],
             MessageSystemAttributeNames=["ApproximateReceiveCount"],
         ).get("Messages", [])  # fmt: skip
         good: list[tuple[dict[str, Any], tuple[str, bytes, bytes]]] = []
@@ -142,7 +143,7 @@ class SqsConsumer:
                 if not error.passing or attempt == MAX_RECEIVES or self.stop.wait(backoff_s(attempt)):
                     raise
             entries = [
-                {"Id": str(n), "ReceiptHandle": m["ReceiptHandle"], "VisibilityTimeout": VISIBILITY_MS // 1000}
+                {"Id": str(n), "ReceiptHandle": m["ReceiptHandle"], "VisibilityTimeout": self.queue.visibility_s}
                 for n, m in enumerate(messages)
             ]
             self.client.change_message_visibility_batch(QueueUrl=self.queue.url, Entries=entries)
