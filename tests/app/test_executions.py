@@ -14,10 +14,11 @@ from penstock.app.pipeline.executions import Execution, execution, executions, l
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.usage import usage
 from penstock.errors.pipeline import ExecutionNotFound, ExecutionState, PipelineScope
-from penstock.executors.contract import failed
+from penstock.executors.contract import Done, failed
 from penstock.lang.pipeline.messages import messages_of
 from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, until
 from tests.conformance.decision.world import go
+from tests.executors import processors_of_tests as _  # noqa: F401 (TestUndo is on the shelf)
 
 BROKEN = failed("IMAGE_BROKEN", "validation", "It is no picture.")
 THREE = [a_stage("s1", 1), a_stage("s2", 2), a_stage("s3", 3)]
@@ -324,5 +325,47 @@ def test_f_a_11_settings_let_what_waits_be_cancelled(tmp_path: Path) -> None:
             del processor.answers["s2"]
             _, third = await begun(door, key="c")
             assert (await ended(mine, third)).status == "COMPLETED"
+
+    go(scene())
+
+
+def test_f_x_8_cancelled_executions_are_rolled_back_in_reverse(tmp_path: Path) -> None:
+    """F-X.8, F-S.4, F-2.6: what has no way back is left as it is; a way back that fails is told and prevents nothing; a
+    cancel asked for meanwhile is the same one."""
+
+    async def scene() -> None:
+        gate, back = Gate(), Gate()
+        undone: list[str] = []
+
+        class Undoing(Processor):
+            async def run(self, request: Any, services: Any) -> Any:
+                if "undo" not in request.args:
+                    return await super().run(request, services)
+                undone.append(f"{request.args['stage']}: {request.result['output']['stage']}")
+                if request.args["stage"] == "s3":
+                    await back()
+                    return failed("STILL_THERE", "permanent", "It cannot be taken back.")
+                return Done(None)
+
+        processor = Undoing({"s4": gate})
+        own = {"processor_type": "TestUndo"}
+        stages = [
+            a_stage("s1", 1, **own), a_stage("s2", 2), a_stage("s3", 3, **own), a_stage("s4", 4),
+            a_stage("s5", 5, **own),
+        ]  # fmt: skip
+        async with driven(tmp_path, a_pipeline(stages=stages), processor=processor) as door:
+            mine, id = await begun(door)
+            await gate.entered.wait()
+            await steering.cancel(mine, id)
+            gate.open.set()
+            await back.entered.wait()
+            assert execution(mine, id).status == "RUNNING"
+            await steering.cancel(mine, id)
+            back.open.set()
+            look = await ended(mine, id)
+            assert (look.status, undone) == ("CANCELLED", ["s3: s3", "s1: s1"])
+            assert statuses(look) == ["COMPLETED"] * 4 + [None] and processor.asked == ["s1", "s2", "s3", "s4"]
+            (told,) = [each for each in mine.reading(mine.row(id)).state.incidents if each[1] == "s3"]
+            assert told[0] == "COMPENSATION_STEP_FAILED" and told[2]["code"] == "STILL_THERE"
 
     go(scene())

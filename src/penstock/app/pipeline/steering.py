@@ -9,6 +9,7 @@ from penstock.app.pipeline.definitions import in_force
 from penstock.app.pipeline.executions import execution_row
 from penstock.app.pipeline.starts import execution_id
 from penstock.dialects.pipeline import about
+from penstock.dialects.pipeline.words import RUN
 from penstock.errors import BadInput, Refused
 from penstock.errors.pipeline import ExecutionState
 from penstock.host.embedded import ReplyWaiter
@@ -32,15 +33,20 @@ async def cancel(door: Penstock, id: str) -> None:
     pending = row.status == PENDING and bool(door.settings.get(ALLOW_PENDING))
     if row.status not in _RUNNING and not pending:
         raise _conflict(row, "cancel", "RUNNING")
-    if door.reading(row).state.draining:
+    if _is_cancelling(door, row):
         return
     try:
         await door.cancel(row.id, mode="boundary")
     except Refused:
         now = execution_row(door, row.id)
-        if now.status in _RUNNING and door.reading(now).state.draining:
+        if _is_cancelling(door, now):
             return
         raise _conflict(now, "cancel", "RUNNING") from None
+
+
+def _is_cancelling(door: Penstock, row: RunRow) -> bool:
+    """It was accepted before: the stage that works may end, or what was done is rolled back."""
+    return row.status == COMPENSATING or row.status in _RUNNING and bool(door.reading(row).state.draining)
 
 
 async def retry(door: Penstock, id: str, mode: str | None = None) -> str | None:
@@ -97,4 +103,4 @@ def _next_key(door: Penstock, row: RunRow) -> str:
 
 
 def _conflict(row: RunRow, verb: str, allowed: str) -> ExecutionState:
-    return ExecutionState(what="execution", status=STATUS[row.status], verb=verb, allowed=allowed)
+    return ExecutionState(what="execution", status=RUN[STATUS[row.status]], verb=verb, allowed=allowed)
