@@ -15,6 +15,7 @@ from tests.app.pipelines import a_stage
 
 __all__ = ["files"]
 INGEST, DLQ, REDRIVE = "/pipelines/ingest", "/pipelines/dlq", "/pipelines/dlq:redrive"
+METRICS = "/pipelines/metrics"
 #: one of ten processes that send the same at the same time
 SENDER = """
 import http.client, json, sys
@@ -98,6 +99,38 @@ def test_f_a_3_and_f_a_4_dead_messages(files: FileSite) -> None:
     assert (once["sent"], once["failed"]) == (1, 0)
     assert files.viewer.get(DLQ).json()["total"] == 0
     assert code_of(files.operator.post(REDRIVE, json={"ids": [dead_id]})) == (404, "PS-404-MESSAGE")
+
+
+def test_f_a_20_metrics_tell_what_became_of_executions(files: FileSite) -> None:
+    """F-A.20, F-7.2, F-9.9, F-X.32, F-A.2: success rate, PENDING dwell, failing stages, retry rate, throughput, DLQ
+    rate, duplicates and usage; an alarm where a line is crossed. Another tenant has figures of its own."""
+    files.answers["metrics"] = 500
+    good, bad = files.pipeline(a_stage("only", 1)), files.pipeline(files.calls("call", 1, "metrics"))
+    before = files.viewer.get(METRICS).json()
+    message = files.message(f"{good}/m.txt")
+    for _ in range(3):
+        assert files.operator.post(INGEST, json=message).status_code == 202
+    assert files.ended(files.begun(bad))["status"] == "FAILED"
+    now = until(
+        lambda: files.viewer.get(METRICS).json(),
+        lambda now: (now["completed"], now["failed"]) == (before["completed"] + 1, before["failed"] + 1),
+    )
+    assert now["tenantId"] == TENANT and now["ended"] >= 2 and now["throughputPerMinute"] > 0
+    assert now["successRate"] == now["completed"] / (now["completed"] + now["failed"])
+    assert 0 <= now["retryRate"] <= 1 and now["pending"]["count"] == 0 and now["pending"]["meanMs"] >= 0
+    assert {"pipelineCode": bad, "stageCode": "call", "failures": 1} in now["failingStages"]
+    assert now["ingest"]["duplicate"] == before["ingest"]["duplicate"] + 2
+    assert now["dlq"]["messages"] >= 0 and now["usage"][-1]["executions"] >= 2
+    raised = {alarm["metric"]: alarm["raised"] for alarm in now["alarms"]}
+    assert raised["pipeline_success_rate"] == (now["successRate"] < 0.95)
+    assert set(raised) == {
+        "pipeline_success_rate", "pipeline_pending_oldest_seconds", "pipeline_retry_rate", "pipeline_dlq_messages",
+    }  # fmt: skip
+    other = files.stranger("figures")
+    assert other.get(METRICS).json()["ended"] == 0 and other.get(METRICS).json()["successRate"] is None
+    assert code_of(other.get(METRICS, params={"tenantId": TENANT})) == (403, "PP-403-SCOPE")
+    for wrong in ({"top": 0}, {"days": "x"}, {"days": 5000}):
+        assert code_of(files.viewer.get(METRICS, params=wrong)) == (422, "PS-422-REQUEST")
 
 
 def test_usage_is_ones_own(files: FileSite) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from penstock.api.language import LanguageRouters
-from penstock.api.pipeline import definitions, executions, files, messages, overview, schedules
+from penstock.api.pipeline import definitions, executions, files, messages, metrics, overview, schedules
 
 ROUTERS = LanguageRouters(
     documents=(definitions.router,),
-    operations=(overview.router, executions.router, files.router, messages.router, schedules.router),
-)
+    operations=(
+        overview.router, executions.router, files.router, messages.router, schedules.router, metrics.router,
+    ),
+)  # fmt: skip
