@@ -12,6 +12,7 @@ from penstock.store.dead_letters import DeadLetterStore
 from penstock.store.document_checkpoints import CheckpointStore
 from penstock.store.drafts import DraftStore
 from penstock.store.events import EventStore
+from penstock.store.execution_lists import ExecutionListStore
 from penstock.store.executions import ExecutionStore
 from penstock.store.file_assets import FileAssetStore
 from penstock.store.file_schedules import FileScheduleStore
@@ -30,7 +31,8 @@ from penstock.store.work_items import WorkItemStore
 class Store(
     RunStore, RunListStore, WorkItemStore, ArtifactStore, ReleaseStore, ScheduleStore, EventStore, MessageStore,
     JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, BatchStore,
-    FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, Protocol,
+    FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, ExecutionListStore,
+    Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""
 
