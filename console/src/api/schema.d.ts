@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from bec3e781795df328c08bd73b0bcc402013a1727c539bfbce3ab9ff87910efb30.
+ * Made from ab468032345aeb46a0e088b69f48f9fd08e5e4c02694b13d01ac08213f5d9b22.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -319,6 +319,10 @@ export interface components {
             lastAt: string;
             sample: components["schemas"]["DeadMessageOut"][];
             why: string;
+        };
+        DeadLettersOut: {
+            messages: number;
+            rate: number | null;
         };
         DeadMessageOut: {
             body: string;
@@ -846,34 +850,10 @@ export interface components {
             next: number | null;
             of: number;
         };
-        FailedCauseOut: {
-            code: string;
-            count: number;
-            curable: boolean;
-            /** Format: date-time */
-            first_at: string;
-            label: string;
-            language: string;
-            /** Format: date-time */
-            last_at: string;
-            message: string;
-            name: string;
-            node: string;
-            pieces: number[];
-            run: string;
-            title: string;
-        };
-        FailedCausesOut: {
-            axis_from: number;
-            causes: number;
-            items: components["schemas"]["FailedCauseOut"][];
-            kept_days: number;
-            piece_ms: number;
-            total: number;
-        };
-        FailedWithOut: {
-            code: string;
-            count: number;
+        FailingStageOut: {
+            failures: number;
+            pipelineCode: string | null;
+            stageCode: string;
         };
         FailureOut: {
             category: string;
@@ -1079,6 +1059,12 @@ export interface components {
             /** @default [] */
             files: components["schemas"]["TakenFile"][];
             messageId: string | null;
+        };
+        IngestTotalsOut: {
+            duplicate: number;
+            messages: number;
+            tooLarge: number;
+            unmatched: number;
         };
         InitiateAsked: {
             initiator_id?: string | null;
@@ -1444,25 +1430,6 @@ export interface components {
             actions_taken: string[];
             decision: string | null;
         };
-        OverviewOut: {
-            completed: number;
-            counts: {
-                [key: string]: number;
-            };
-            dead: components["schemas"]["QueueStateOut"];
-            dwellP95Ms: number | null;
-            ended: number;
-            failures: components["schemas"]["FailedWithOut"][];
-            oldestLimitS: number;
-            oldestPendingAt: string | null;
-            pending: number;
-            pipelines: components["schemas"]["PipelineNameOut"][];
-            queue: components["schemas"]["QueueStateOut"];
-            running: number;
-            slots: number;
-            successLimit: number;
-            waysIn: components["schemas"]["WayInOut"][];
-        };
         PanelOut: {
             id: string;
             query: string;
@@ -1488,12 +1455,25 @@ export interface components {
             to: string;
             workitem_id: string | null;
         };
+        PendingOut: {
+            count: number;
+            meanMs: number | null;
+            oldestMs: number | null;
+        };
         penstock__api__pipeline__shapes__RetryAsked: {
             mode?: ("resume" | "rerun") | null;
         };
         penstock__api__shapes__runs__RetryAsked: {
             /** @default here */
             how: string;
+        };
+        PipelineAlarmOut: {
+            comparison: string;
+            metric: string;
+            raised: boolean;
+            threshold: number;
+            unit: string;
+            value: number | null;
         };
         PipelineAsked: {
             [key: string]: unknown;
@@ -1513,9 +1493,21 @@ export interface components {
             status: string;
             version: number;
         };
-        PipelineNameOut: {
-            code: string;
-            name: string;
+        PipelineMetricsOut: {
+            alarms: components["schemas"]["PipelineAlarmOut"][];
+            completed: number;
+            dlq: components["schemas"]["DeadLettersOut"];
+            ended: number;
+            failed: number;
+            failingStages: components["schemas"]["FailingStageOut"][];
+            ingest: components["schemas"]["IngestTotalsOut"];
+            pending: components["schemas"]["PendingOut"];
+            retryRate: number | null;
+            successRate: number | null;
+            tenantId: string;
+            throughputPerMinute: number;
+            usage: components["schemas"]["DayUsageOut"][];
+            windowMs: number;
         };
         PipelineOut: {
             /** Format: date-time */
@@ -1680,13 +1672,6 @@ export interface components {
         ProposalSeenPage: {
             items: components["schemas"]["ProposalSeen"][];
             next: string | null;
-        };
-        QueueStateOut: {
-            code: string | null;
-            name: string;
-            oldestAt: string | null;
-            size: number;
-            why: string | null;
         };
         RedriveAsked: {
             /** @default false */
@@ -2247,10 +2232,6 @@ export interface components {
             since: string;
             until: string | null;
             why: string;
-        };
-        WayInOut: {
-            count: number;
-            trigger: string;
         };
         WayStep: {
             label: string;
