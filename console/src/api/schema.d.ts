@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from ab468032345aeb46a0e088b69f48f9fd08e5e4c02694b13d01ac08213f5d9b22.
+ * Made from 9e3775ed6c65b8668e2accc6c048b7892e4366013f2e37fee19ee8cbd84615ca.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -850,6 +850,35 @@ export interface components {
             next: number | null;
             of: number;
         };
+        FailedCauseOut: {
+            code: string;
+            count: number;
+            curable: boolean;
+            /** Format: date-time */
+            first_at: string;
+            label: string;
+            language: string;
+            /** Format: date-time */
+            last_at: string;
+            message: string;
+            name: string;
+            node: string;
+            pieces: number[];
+            run: string;
+            title: string;
+        };
+        FailedCausesOut: {
+            axis_from: number;
+            causes: number;
+            items: components["schemas"]["FailedCauseOut"][];
+            kept_days: number;
+            piece_ms: number;
+            total: number;
+        };
+        FailedWithOut: {
+            code: string;
+            count: number;
+        };
         FailingStageOut: {
             failures: number;
             pipelineCode: string | null;
@@ -1430,6 +1459,25 @@ export interface components {
             actions_taken: string[];
             decision: string | null;
         };
+        OverviewOut: {
+            completed: number;
+            counts: {
+                [key: string]: number;
+            };
+            dead: components["schemas"]["QueueStateOut"];
+            dwellP95Ms: number | null;
+            ended: number;
+            failures: components["schemas"]["FailedWithOut"][];
+            oldestLimitS: number;
+            oldestPendingAt: string | null;
+            pending: number;
+            pipelines: components["schemas"]["PipelineNameOut"][];
+            queue: components["schemas"]["QueueStateOut"];
+            running: number;
+            slots: number;
+            successLimit: number;
+            waysIn: components["schemas"]["WayInOut"][];
+        };
         PanelOut: {
             id: string;
             query: string;
@@ -1508,6 +1556,10 @@ export interface components {
             throughputPerMinute: number;
             usage: components["schemas"]["DayUsageOut"][];
             windowMs: number;
+        };
+        PipelineNameOut: {
+            code: string;
+            name: string;
         };
         PipelineOut: {
             /** Format: date-time */
@@ -1672,6 +1724,13 @@ export interface components {
         ProposalSeenPage: {
             items: components["schemas"]["ProposalSeen"][];
             next: string | null;
+        };
+        QueueStateOut: {
+            code: string | null;
+            name: string;
+            oldestAt: string | null;
+            size: number;
+            why: string | null;
         };
         RedriveAsked: {
             /** @default false */
@@ -2232,6 +2291,10 @@ export interface components {
             since: string;
             until: string | null;
             why: string;
+        };
+        WayInOut: {
+            count: number;
+            trigger: string;
         };
         WayStep: {
             label: string;
