@@ -1,0 +1,165 @@
+"""kill -9 in a loop: consumer, engine and worker processes die while files are processed; nothing is lost or doubled.
+
+PENSTOCK_KILLS says how often, PENSTOCK_MESSAGES how many messages; a few of both fit into every run of the tests.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from penstock.app.penstock import Penstock
+from penstock.app.pipeline.executions import read_execution
+from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE
+from penstock.store.run_lists import RunFilter
+from tests.app import kill_consumer as W
+from tests.app.pipelines import EXAMPLE
+from tests.conformance.decision.world import go
+
+ROOT = Path(__file__).resolve().parents[2]
+KILLS = int(os.environ.get("PENSTOCK_KILLS", "4"))
+MESSAGES = int(os.environ.get("PENSTOCK_MESSAGES", "40"))
+SEED = os.environ.get("PENSTOCK_SEED", "")
+
+
+class Killing:
+    """Consumers on one store, one after another, until all is done and there were enough kills of both kinds."""
+
+    def __init__(self, folder: Path, seed: str) -> None:
+        self.store, self.inbox = folder / "store.db", folder / "inbox"
+        self.inbox.mkdir()
+        self.random, self.count = random.Random(seed), collections.Counter[str]()
+        self.sent = 0
+        self.files: list[str] = []
+
+    def send(self, messages: int) -> None:
+        """30 of 100 are sent again."""
+        rows = []
+        for _ in range(messages):
+            if not self.files or self.random.random() >= 0.3:
+                name = f"{len(self.files)}.txt"
+                (self.inbox / name).write_text(f"file {name}\n")
+                self.files.append(name)
+            else:
+                name = self.random.choice(self.files)
+            size = (self.inbox / name).stat().st_size
+            body = {**EXAMPLE, "key": name, "mime": "text/plain", "etag": f"e{name}", "size": size}
+            rows.append((f"m{self.sent}", json.dumps(body).encode(), b"\x80"))
+            self.sent += 1
+
+        async def put() -> None:
+            async with Penstock(self.store, settings=W.settings_of(self.inbox)) as door:
+                door.store.send_messages(QUEUE, rows, door.now())
+
+        go(put())
+
+    def go(self, kills: int, messages: int) -> None:
+        self.send(messages)
+        while True:
+            may_kill = self.count["engine"] + self.count["worker"] < kills
+            done = self._one(kills if may_kill else 0)
+            if done and not may_kill:
+                return
+            if done:
+                self.send(max(10, messages // 10))
+
+    def _one(self, kills: int) -> bool:
+        """One process, until it has done all or is killed; workers below it are killed while it goes on."""
+        env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
+        args = [sys.executable, "-m", "tests.app.kill_consumer", str(self.store), str(self.inbox)]
+        process = subprocess.Popen(args, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "open\n", process.wait()
+            engine_dies = self.random.random() < 0.5
+            while kills and self.count["engine"] + self.count["worker"] < kills:
+                try:
+                    return process.wait(self.random.uniform(0.1, 0.6)) == 0
+                except subprocess.TimeoutExpired:
+                    pass
+                if engine_dies:
+                    process.send_signal(signal.SIGKILL)
+                    process.wait()
+                    self.count["engine"] += 1
+                    return False
+                engine_dies = self.random.random() < 0.3
+                self.count["worker"] += self._kill_worker(process.pid)
+            assert process.wait(300) == 0
+            return True
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+    def _kill_worker(self, engine: int) -> bool:
+        """Of the processes below the engine: the server that forks, or one of its workers."""
+        below = descendants(engine)
+        if not below:
+            return False
+        try:
+            os.kill(self.random.choice(below), signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        return True
+
+
+def descendants(pid: int) -> list[int]:
+    parents: dict[int, list[int]] = collections.defaultdict(list)
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, ValueError):
+                continue
+            parents[parent].append(int(entry.name))
+    below, todo = [], [pid]
+    while todo:
+        children = parents[todo.pop()]
+        below += children
+        todo += children
+    return below
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="worker processes are found in /proc, which is not here")
+@pytest.mark.timeout(300 + KILLS * 20 + MESSAGES)
+def test_f_a_18_f_x_3_whoever_is_killed_nothing_is_lost_or_doubled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """F-A.18, F-S.1, F-X.19: one execution per distinct message, each COMPLETED; each stage has one output and, of each
+    attempt, one log; no message is dead."""
+    seed = SEED or str(time.time_ns())
+    killing = Killing(tmp_path, seed)
+    killing.go(KILLS, MESSAGES)
+    outputs = collections.Counter[tuple[str, str]]()
+
+    async def look() -> None:
+        async with Penstock(killing.store, settings=W.settings_of(killing.inbox)) as door:
+            assert (door.store.queue_size(QUEUE), door.store.queue_size(DEAD_QUEUE)) == (0, 0)
+            mine = door.of(W.TENANT)
+            wanted = RunFilter(tenant=W.TENANT, below=door.store.last_run() + 1)
+            rows = door.store.find_runs(wanted, 1_000_000)
+            shown = [read_execution(mine, row) for row in rows]
+        assert {each.status for each, _ in shown} == {"COMPLETED"}
+        assert sorted(each.file.key for each, _ in shown if each.file) == sorted(killing.files), "lost or doubled"
+        for each, logs in shown:
+            by_attempt = collections.Counter((log.attempt, log.stage_code) for log in logs)
+            assert set(by_attempt.values()) == {1}, (seed, each.execution_id)
+            assert [log.stage_code for log in logs if log.status == "COMPLETED"] == list(W.STAGES)
+            for path in (tmp_path / "store.db.artifacts").rglob(f"{each.execution_id}/*/*/output.*"):
+                outputs[each.execution_id, path.parent.parent.name] += 1
+
+    go(look())
+    assert len(outputs) == 3 * len(killing.files) and set(outputs.values()) == {1}, seed
+    with capsys.disabled():
+        killed = f"{killing.count['engine']} engines, {killing.count['worker']} workers"
+        told = f"{killing.sent} messages of {len(killing.files)} files"
+        print(f"  killed (seed {seed}): {killed}; {told}: 0 lost, 0 doubled")
