@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
+import socket
+import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -28,6 +33,7 @@ from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven,
 from tests.conformance.decision.world import go
 from tests.servers.postgres import database
 
+ROOT = Path(__file__).parents[2]
 STORES = {"sqlite": lambda: "", "postgresql": database}
 EXTRACTED = {
     "output": {"text": "hello"}, "output_ref": "tenants/t/x",
@@ -328,3 +334,47 @@ def test_f_x_12_pipelines_that_begin_each_other_by_actions_are_refused(tmp_path:
             assert refused.value.findings[0].where.pointer == "/dependencies/after"
 
     go(scene())
+
+
+def test_f_5_2_downstream_puts_an_event_there_once_however_often_it_comes(tmp_path: Path) -> None:
+    """F-5.2: the example over a socket; the answer to the first delivery is lost, so it comes again."""
+
+    async def scene() -> None:
+        port = free_port()
+        example = ROOT / "examples/pipeline/downstream.py"
+        program = [sys.executable, str(example), str(tmp_path / "d.db"), str(port)]
+        process = subprocess.Popen(program, stderr=subprocess.DEVNULL)
+        try:
+            await until(lambda: answers(port))
+            settings = {**HERE, "pipelines.events.url": f"http://127.0.0.1:{port}/"}
+            processor = Processor({"first": EXTRACTED})
+            async with driven(tmp_path, a_pipeline(), processor=processor, settings=settings) as root:
+                id = await begun(root)
+                await ended(root.of("tnt_demo"), id)
+                moved, root.store.outbox_moved = root.store.outbox_moved, lambda *_: None  # type: ignore[method-assign]
+                await FollowUpDelivery(root).step()
+                root.store.outbox_moved = moved  # type: ignore[method-assign]
+                await followed(root)
+                assert not root.store.follow_ups_left()
+        finally:
+            process.kill()
+            process.wait(10)
+        with contextlib.closing(sqlite3.connect(tmp_path / "d.db")) as database:
+            rows = database.execute("SELECT key, confidence, trace_id FROM extraction").fetchall()
+        assert rows == [(f"{id}:first:text", 0.75, EXAMPLE["traceId"])]
+
+    go(scene())
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -280,5 +281,43 @@ def test_f_0_5_whoever_drives_the_store_fires_what_is_due(tmp_path: Path) -> Non
                 assert {line.pipeline_code for line in executions(door)} == {"IMG_BASIC"}
             finally:
                 await beside.close()
+
+    go(scene())
+
+
+#: F-1.5, in the seed's order
+COLUMNS = (
+    "id schedule_name pipeline_id tenant_id organization_id schedule_type cron_expression interval_seconds"
+    " target_filter execution_params timezone is_active last_execution_at next_execution_at created_at updated_at"
+).split()
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_f_1_5_1_f_1_5_3_readers_see_schedules_as_the_seeds_table(tmp_path: Path, store: str) -> None:
+    """F-1.5.6, F-1.5.7, F-1.5.8, F-1.5.9, F-1.5.13: the columns of the seed, a number each, the pipeline by its id."""
+
+    async def scene() -> None:
+        async with driven(tmp_path, a_pipeline(), store=STORES[store]()) as root:
+            door, target = root.of("tnt_demo"), {"last": "PT1H"}
+            first = add_schedule(door, {**CRON, "target_filter": target, "execution_params": {"dpi": 300}})
+            second = add_schedule(door, EVERY_MINUTE)
+            rows = [
+                dict(zip(COLUMNS, row, strict=True))
+                for row in root.store._read(f"SELECT {','.join(COLUMNS)} FROM pipeline_schedules ORDER BY id")
+            ]
+            assert [row["id"] for row in rows] == [first.id, second.id] and first.id != second.id
+            (pipeline,) = root.store._read("SELECT id FROM pipeline_definitions").fetchall()
+            assert {row["pipeline_id"] for row in rows} == {pipeline[0]}
+            assert [(row["cron_expression"], row["interval_seconds"]) for row in rows] == [
+                ("30 2 * * *", None),
+                (None, 60),
+            ]
+            shown = [row["target_filter"] for row in rows]
+            assert [json.loads(each) if isinstance(each, str) else each for each in shown] == [target, None]
+            assert "300" in str(rows[0]["execution_params"]) and rows[1]["execution_params"] is None
+            assert all(row["created_at"] and row["updated_at"] and row["next_execution_at"] for row in rows)
+            assert {(row["tenant_id"], row["timezone"], bool(row["is_active"])) for row in rows} == {
+                ("tnt_demo", "UTC", True)
+            }
 
     go(scene())
