@@ -164,6 +164,23 @@ def test_f_2_1_paused_runs_are_passed_over_until_it_is_resumed(rig: Rig) -> None
     go(scene())
 
 
+def test_what_does_not_queue_is_not_wired_for_those_who_do(rig: Rig) -> None:
+    """What was under way is counted without reading the nodes of every net that has open runs."""
+
+    async def scene() -> None:
+        host = rig.open(Fn())
+        nets = [host.release(chain(task("a"), name=f"n{at}")) for at in range(20)] + [host.release(queued())]
+        for net in nets:
+            host.start(net)
+        while host.turns.ready:
+            host.turns.turn()
+        host = rig.open(Fn())
+        host.admission.admit()
+        assert host.nets.wired == 0 and len(host.admission.asked) == 1
+
+    go(scene())
+
+
 def test_f_x_3_what_was_under_way_before_a_crash_keeps_its_place(rig: Rig) -> None:
     """After a crash no more are under way than before it."""
 

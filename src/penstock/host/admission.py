@@ -8,12 +8,13 @@ costs the others nothing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.errors import BadInput, PenstockError
+from penstock.errors import BadInput, PenstockError, StoreError
 from penstock.host.limits import Limits
 from penstock.host.loaded_run import InternalReply, LoadedRun
 from penstock.host.nets import Nets
@@ -110,18 +111,18 @@ class Admission:
         return at
 
     def _learn(self, number: int) -> None:
-        net = self.nets.get(number)
+        net = self.nets.head(number)
         self.known_nets[number] = net.queued
         most = net.limits.get(PER_NET)
         if most is not None:
-            self.most_of_net[number] = (net.net.name, most)
+            self.most_of_net[number] = (net.name, most)
 
     def _full(self) -> Full:
         """Tenants by name and nets by number that have all their places."""
         tenants, nets = Counter(self.of_tenant), Counter(self.of_net)
         for run in self.asked.values():
             tenants[run.tenant] += 1
-            nets[self.nets.get(run.net).net.name] += 1
+            nets[self.nets.head(run.net).name] += 1
         full: list[str | int] = [no for no, (name, most) in self.most_of_net.items() if nets[name] >= most]
         full += [name for name, count in tenants.items() if count >= self.limits.of(name)["admitted_runs"]]
         return frozenset(full)
@@ -158,7 +159,7 @@ class Admission:
         if not self._counted:
             return
         self.of_tenant[tenant] += by
-        self.of_net[self.nets.get(net).net.name] += by
+        self.of_net[self.nets.head(net).name] += by
 
     def _count(self) -> None:
         """What was under way before this host."""
@@ -166,8 +167,9 @@ class Admission:
             return
         self._counted = True
         for net, tenant, count in self.store.open_by_net(tuple(_UNDER_WAY)):
-            if self.nets.get(net).queued:
-                self._add(tenant, net, count)
+            with contextlib.suppress(StoreError):  # a run without its net is parked when it is loaded
+                if self.nets.head(net).queued:
+                    self._add(tenant, net, count)
 
 
 def _place_in_line(run: PendingRun) -> tuple[int, int, int]:

@@ -22,6 +22,7 @@ class Nets:
         self.store = store
         self.by_number: dict[int, Compiled] = {}
         self.numbers: dict[str, int] = {}
+        self.heads: dict[int, codec.NetHead] = {}
         self.wired = 0  # nodes, ever: what loading has cost
         self._made: Compiled | None = None
         self._large: dict[int, bool] = {}
@@ -50,6 +51,13 @@ class Nets:
         if net is None:
             net = self._keep(number, _wired(self.store.net(number).body))
         return net
+
+    def head(self, number: int) -> codec.NetHead:
+        """Of a net that need not be wired for it. Raises StoreError."""
+        head = self.heads.get(number)
+        if head is None:
+            head = self.heads[number] = codec.decode_head(self.store.net(number).body)
+        return head
 
     def _keep(self, number: int, net: Compiled) -> Compiled:
         self.wired += len(net.nodes)

@@ -12,6 +12,17 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 _decoder = msgspec.json.Decoder(Net)
 
 
+class NetHead(msgspec.Struct):
+    """What is asked of a net before any of its runs moves; reading it does not read the nodes."""
+
+    name: str = ""
+    queued: bool = False
+    limits: dict[str, int] = {}
+
+
+_head_decoder = msgspec.json.Decoder(NetHead)
+
+
 def encode(net: Net) -> bytes:
     """The whole net, source map included, with sorted keys: equal nets give equal bytes."""
     return _encoder.encode(net)
@@ -19,6 +30,10 @@ def encode(net: Net) -> bytes:
 
 def decode(data: bytes) -> Net:
     return _decoder.decode(data)
+
+
+def decode_head(data: bytes) -> NetHead:
+    return _head_decoder.decode(data)
 
 
 def content_hash(net: Net) -> str:

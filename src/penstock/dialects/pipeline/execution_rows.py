@@ -252,7 +252,7 @@ class ExecutionRows:
             self._end_attempt(at)
         if event == "run_retry":
             self.retry_count += 1
-        elif event == "operator_retry":  # F-S.5: nothing is wrong with it any more; F-X.7: it counts from 0
+        elif event in ("operator_retry", "retry_queued"):  # F-S.5, F-X.7: nothing is wrong any more, from 0
             self.failure, self.blamed, self.retry_count = None, None, 0
         if self.status == "COMPLETED":
             self.failure = self.blamed = None
