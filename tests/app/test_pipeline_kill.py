@@ -18,12 +18,16 @@ from pathlib import Path
 import pytest
 
 from penstock.app.penstock import Penstock
-from penstock.app.pipeline.executions import read_execution
+from penstock.app.pipeline.executions import logs, read_execution
 from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE
+from penstock.app.pipeline.intake.ingest import Ingest
+from penstock.executors.processor import ProcessorExecutor
+from penstock.lang.pipeline.messages import messages_of
 from penstock.store.run_lists import RunFilter
 from tests.app import kill_consumer as W
-from tests.app.pipelines import EXAMPLE
+from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage, driven, ended, until
 from tests.conformance.decision.world import go
+from tests.executors import processors_of_tests as on_shelf
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("PENSTOCK_KILLS", "4"))
@@ -150,10 +154,10 @@ def test_f_a_18_f_x_3_whoever_is_killed_nothing_is_lost_or_doubled(
             shown = [read_execution(mine, row) for row in rows]
         assert {each.status for each, _ in shown} == {"COMPLETED"}
         assert sorted(each.file.key for each, _ in shown if each.file) == sorted(killing.files), "lost or doubled"
-        for each, logs in shown:
-            by_attempt = collections.Counter((log.attempt, log.stage_code) for log in logs)
+        for each, rows_of in shown:
+            by_attempt = collections.Counter((log.attempt, log.stage_code) for log in rows_of)
             assert set(by_attempt.values()) == {1}, (seed, each.execution_id)
-            assert [log.stage_code for log in logs if log.status == "COMPLETED"] == list(W.STAGES)
+            assert [log.stage_code for log in rows_of if log.status == "COMPLETED"] == list(W.STAGES)
             for path in (tmp_path / "store.db.artifacts").rglob(f"{each.execution_id}/*/*/output.*"):
                 outputs[each.execution_id, path.parent.parent.name] += 1
 
@@ -163,3 +167,32 @@ def test_f_a_18_f_x_3_whoever_is_killed_nothing_is_lost_or_doubled(
         killed = f"{killing.count['engine']} engines, {killing.count['worker']} workers"
         told = f"{killing.sent} messages of {len(killing.files)} files"
         print(f"  killed (seed {seed}): {killed}; {told}: 0 lost, 0 doubled")
+
+
+def test_f_a_18_workers_killed_in_stage_two_are_replaced(tmp_path: Path) -> None:
+    """F-A.18, F-X.3: with no retries at all it is taken up by another worker; each stage has one log, and retry_count
+    stays 0."""
+    pids = tmp_path / "pids"
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / "a.txt").write_text("a")
+    slow = {"processor_type": "TestLost", "processor_config": {"pids": str(pids), "times": 1}}
+    assert on_shelf.lost.__name__ == "lost"
+    stages = [a_stage("s1", 1, processor_type="Checksum"), a_stage("s2", 2, **slow), a_stage("s3", 3)]
+
+    async def scene() -> None:
+        document = a_pipeline(file_type="ANY", stages=stages)
+        executor = ProcessorExecutor()
+        async with driven(tmp_path, document, processor=executor, settings=W.settings_of(inbox)) as door:
+            message = messages_of({**EXAMPLE, "key": "a.txt", "mime": "text/plain", "size": 1})
+            (receipt,) = await Ingest(door).take(message)
+            mine, id = door.of(W.TENANT), receipt.started[0]
+            await until(lambda: pids.exists() and len(pids.read_text().split()) == 1)
+            os.kill(int(pids.read_text()), signal.SIGKILL)
+            look = await ended(mine, id)
+            assert (look.status, look.retry_count) == ("COMPLETED", 0)
+            told = [(log.stage_code, log.status, log.retry_count) for log in logs(mine, id)]
+            assert told == [("s1", "COMPLETED", 0), ("s2", "COMPLETED", 0), ("s3", "COMPLETED", 0)]
+        executor.close()
+
+    go(scene())

@@ -121,3 +121,17 @@ def talks(context: ProcessorContext) -> Any:
     if context.config.get("fails"):
         raise ValueError(text * int(context.config.get("times", 1)))
     return Output(output={"length": len(text)}, warnings=[text])
+
+
+@processor("TestLost")
+def lost(context: ProcessorContext) -> dict[str, Any]:
+    """Hangs, and leaves its number in `pids`, as long as fewer than `times` have done so before."""
+    pids = Path(context.config["pids"])
+    before = pids.read_text().split() if pids.exists() else []
+    if len(before) >= int(context.config["times"]):
+        return {"after": len(before)}
+    (context.folder / "left.txt").write_text("half")
+    with pids.open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    while True:
+        time.sleep(60)

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -375,3 +376,29 @@ def _until(happened: Any, seconds: float = 30) -> None:
     while not happened():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize(("times", "code"), [(1, ""), (2, ""), (3, "WORKER_LOST")])
+def test_f_x_3_workers_that_are_killed_are_replaced_before_a_retry_counts(
+    pipeline: PipelineBench, tmp_path: Path, times: int, code: str
+) -> None:
+    """F-X.3, F-A.18: another worker takes the stage up, in the same attempt; after three the stage has failed."""
+    pids = tmp_path / "pids"
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    args = pipeline.args("TestLost", file, {"pids": str(pids), "times": times})
+
+    async def main() -> Any:
+        task = asyncio.create_task(pipeline.executor.run(pipeline.bench.request(args), pipeline.bench.services))
+        for number in range(times):
+            while not pids.exists() or len(pids.read_text().split()) <= number:
+                await asyncio.sleep(0.01)
+            os.kill(int(pids.read_text().split()[number]), signal.SIGKILL)
+        return await task
+
+    outcome = asyncio.run(main())
+    assert len(pids.read_text().split()) == times
+    if code:
+        assert isinstance(outcome, Failed)
+        assert (outcome.failure.code, outcome.failure.category) == (code, "transient") and pipeline.objects() == []
+    else:
+        assert isinstance(outcome, Done) and outcome.body["output"] == {"after": times}

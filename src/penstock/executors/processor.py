@@ -42,6 +42,8 @@ ANSWER_BYTES = 64 * 1024 * 1024  # more is for a file
 LOG_BYTES = 1024 * 1024
 #: F-1.3.18: who does the stages that this process gives away
 WORKER = {"worker_id": f"{socket.gethostname()[:80]}:{os.getpid()}"}
+#: F-X.3: workers of one attempt that may be lost
+CLAIMS = 3
 _MIB = 1024 * 1024
 
 
@@ -203,12 +205,26 @@ class _Attempt:
         except OSError as error:
             raise ObjectError(f"there is no room to work in ({error.strerror})") from None
         began = time.monotonic()
-        end = await self.workers.run(context.folder, limits, spec.warm)
+        end = await self._until_answered(context.folder, limits, spec.warm)
         usage = {
             "wall_ms": _ms(began), "cpu_ms": end.cpu_ms, "peak_rss": end.peak_rss, "bytes_in": context.size,
             "bytes_out": 0,
         }  # fmt: skip
+        if _is_lost(end, limits) and not self.workers.closed:
+            why = f"the process of «{context.processor}» was killed or lost, {CLAIMS} times"
+            return Problem("WORKER_LOST", "transient", why), usage
         return _result(end, context, limits), usage
+
+    async def _until_answered(self, folder: Path, limits: WorkerLimits, warm: tuple[str, ...]) -> WorkerEnd:
+        """F-X.3: a worker that somebody has killed is replaced, in the same attempt and a few times."""
+        before = set(folder.iterdir())
+        for claim in range(1, CLAIMS + 1):
+            end = await self.workers.run(folder, limits, warm)
+            if not _is_lost(end, limits) or self.workers.closed or claim == CLAIMS:
+                break
+            for left in set(folder.iterdir()) - before:
+                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+        return end
 
     def _limits(self) -> WorkerLimits:
         asked = self.args.get("limits")
@@ -337,6 +353,12 @@ def _result(end: WorkerEnd, context: ProcessorContext, limits: WorkerLimits) -> 
         return Problem("PROCESSOR_CRASHED", "transient", f"the process of «{name}» was lost")
     how = f"by signal {-end.status}" if end.status < 0 else f"with {end.status}"
     return Problem("PROCESSOR_CRASHED", "transient", f"the process of «{name}» ended {how}", {"status": end.status})
+
+
+def _is_lost(end: WorkerEnd, limits: WorkerLimits) -> bool:
+    """It did not end by itself, nor by its limits."""
+    out_of_time = end.cpu_ms >= limits.cpu_seconds * 1000
+    return end.status is None or end.status == -signal.SIGKILL and not out_of_time
 
 
 def _made_file(made: Output, folder: Path) -> Path | None:

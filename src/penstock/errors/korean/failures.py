@@ -126,6 +126,7 @@ FAILURES: dict[str, tuple[str, ...]] = {
     "UNKNOWN": ("까닭을 알 수 없어요.",),
     "VIRUS_FOUND": ("파일에서 바이러스를 찾았어요. ({said})",),
     "WAIT_TIMEOUT": ("«{1}»: 기한까지 소식이 오지 않았어요.",),
+    "WORKER_LOST": ("작업 프로세스가 거듭 사라졌어요. ({said})",),
     "WORKFLOW_TIMEOUT": ("실행이 정한 시간보다 오래 일했어요. ({said})",),
 }
 

@@ -60,6 +60,7 @@ class ForkedWorkers:
         self._socket: socket.socket | None = None
         self._waiting: dict[int, _Waiting] = {}
         self._ids = itertools.count(1)
+        self.closed = False  # until something begins again
 
     async def run(self, folder: Path, limits: WorkerLimits, warm: tuple[str, ...] = ()) -> WorkerEnd:
         """Does the job that lies in the folder. Whoever is cancelled here leaves no process behind."""
@@ -90,6 +91,7 @@ class ForkedWorkers:
 
     def close(self) -> None:
         with self._lock:
+            self.closed = True
             server, self._server = self._server, None
             connection, self._socket = self._socket, None
         if server is not None and connection is not None:
@@ -119,7 +121,7 @@ class ForkedWorkers:
                 [*line, self._entry], pass_fds=[theirs.fileno()], env=environment, start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
-        self._server, self._socket = server, ours
+        self._server, self._socket, self.closed = server, ours, False
         atexit.register(self.close)
         threading.Thread(target=self._read, args=(server, ours), name="penstock-workers", daemon=True).start()
 
