@@ -7,6 +7,7 @@ needs playwright and a chromium on the PATH; the console must be built (`python 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -46,6 +47,10 @@ NAMES = {
 }  # fmt: skip
 
 
+#: pictures that lie in the bucket
+FILES = ("L01_cam3_142133.jpg", "L02_cam2_142141.jpg", "L03_weld_140736.jpg")
+
+
 def alarm(locale: str, gateway: str) -> dict[str, Any]:
     """The sample alarm with names on its nodes, four days of data, and a gateway that fails the first time."""
     names = NAMES[locale]
@@ -64,8 +69,51 @@ def alarm(locale: str, gateway: str) -> dict[str, Any]:
     return document
 
 
+def inspection(locale: str, gateway: str) -> dict[str, Any]:
+    """A pipeline of pictures: two thumbnails side by side, and a system at its end that refuses."""
+    ko = locale == "ko"
+    stages: list[tuple[str, int, str, str, dict[str, Any]]] = [
+        ("checksum", 1, "체크섬" if ko else "Checksum", "Checksum", {}),
+        ("small", 2, "썸네일 200" if ko else "Thumbnail 200", "ImageThumbnail", {"width": 200, "height": 200}),
+        ("large", 2, "썸네일 800" if ko else "Thumbnail 800", "ImageThumbnail", {"width": 800, "height": 800}),
+        ("describe", 3, "사진 설명" if ko else "Description", "MetadataExtractor", {"input_stage": "large"}),
+        ("register", 4, "품질 시스템 등록" if ko else "Register in QMS", "HttpCall",
+         {"url": f"{gateway}/closed", "method": "POST", "retry_delay_seconds": 1}),
+    ]  # fmt: skip
+    code = f"IMG_INSPECT_{locale.upper()}"
+    only = {"field": "key", "op": "glob", "value": f"{locale}/*"}
+    return {
+        "pipeline_code": code, "pipeline_name": "검사 사진" if ko else "Inspection pictures", "file_type": "IMAGE",
+        "priority": 20, "parallelism": 2, "max_retries": 0, "trigger_conditions": only,
+        "stages": [
+            {"stage_code": stage, "sequence_order": order, "stage_name": name, "processor_type": processor,
+             "processor_config": config, "max_retries": 2 if stage == "register" else 0}
+            for stage, order, name, processor, config in stages
+        ],
+    }  # fmt: skip
+
+
+def weld() -> bytes:
+    """A photograph of a weld, drawn."""
+    from PIL import Image, ImageDraw, ImageFilter
+
+    image = Image.new("RGB", (1280, 853), (92, 104, 112))
+    draw = ImageDraw.Draw(image)
+    for y in range(0, 853, 6):
+        shade = 84 + y * 37 % 29
+        draw.line([(0, y), (1280, y)], fill=(shade, shade + 9, shade + 15), width=3)
+    for x in range(-20, 1300, 22):
+        high = 400 + (x * x // 900) % 14
+        draw.ellipse([x, high, x + 58, high + 92 - x % 9], fill=(182, 134, 92), outline=(112, 74, 44), width=6)
+        draw.arc([x + 8, high + 10, x + 46, high + 66], 200, 320, fill=(232, 196, 150), width=5)
+    draw.rectangle([760, 360, 930, 530], outline=(226, 58, 40), width=8)
+    out = io.BytesIO()
+    image.filter(ImageFilter.GaussianBlur(1.4)).save(out, "JPEG", quality=88)
+    return out.getvalue()
+
+
 class Gateway(BaseHTTPRequestHandler):
-    """Answers every other request with 504, so that a retry can be seen."""
+    """Answers every other request with 504, so that a retry can be seen; what is closed answers 503."""
 
     asked = 0
 
@@ -74,7 +122,7 @@ class Gateway(BaseHTTPRequestHandler):
         type(self).asked += 1
         time.sleep(0.4)
         body = b'{"status": "sent"}'
-        self.send_response(504 if type(self).asked % 2 else 200)
+        self.send_response(503 if self.path == "/closed" else 504 if type(self).asked % 2 else 200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -98,11 +146,20 @@ def gateway() -> Iterator[str]:
 def served(documents: list[dict[str, Any]], allowed: str) -> Iterator[str]:
     """A dev server over a store of its own, which may call the gateway; its address."""
     with tempfile.TemporaryDirectory() as place:
-        Path(place, "settings.toml").write_text(f'[http]\nallow = ["{allowed}"]\n')
+        inbox = Path(place, "inbox")
+        for locale in NAMES:
+            (inbox / locale).mkdir(parents=True)
+        buckets = f'[pipelines.buckets]\ninbox = "file://{inbox}"\n'
+        Path(place, "settings.toml").write_text(f'[http]\nallow = ["{allowed}"]\n{buckets}')
+        for locale in NAMES:
+            for name in FILES:
+                (inbox / locale / name).write_bytes(weld())
         folder = Path(place, "documents")
         folder.mkdir()
         for document in documents:
-            Path(folder, f"{document['id']}.json").write_text(json.dumps(document, ensure_ascii=False))
+            Path(folder, f"{document.get('id') or document['pipeline_code']}.json").write_text(
+                json.dumps(document, ensure_ascii=False)
+            )
         command = [sys.executable, "-m", "penstock", "dev", str(folder), "--port", "0", "--store", f"{place}/store.db"]
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"}
         log = Path(place, "log.txt")
@@ -168,7 +225,7 @@ class Eyes:
 
     def shoot(self, page: Any, path: str, name: str) -> None:
         page.goto(self.base + path)
-        drawn = path.startswith(("/runs/", "/definitions/"))
+        drawn = path.startswith(("/runs/", "/definitions/", "/pipelines/"))
         page.wait_for_selector("[data-node]" if drawn else "h1", state="attached")
         page.wait_for_selector(".skeleton", state="detached")
         page.wait_for_timeout(1500)  # what moves comes to rest
@@ -190,6 +247,21 @@ class Eyes:
                 return run
             time.sleep(0.25)
         raise SystemExit(f"{run} has no draft")
+
+    def files(self, page: Any, locale: str) -> list[str]:
+        """The executions of the pictures of the bucket, when all have ended."""
+        made = []
+        for name in FILES:
+            message = {
+                "type": "s3.object.created", "bucket": "inbox", "key": f"{locale}/{name}", "size": len(weld()),
+                "mime": "image/jpeg", "occurredAt": "2026-11-16T05:07:36Z", "tenantId": "tenant_001",
+            }  # fmt: skip
+            made += self._post(page.context, "/pipelines/ingest", message).json()["files"][0]["executionIds"]
+        for _ in range(160):
+            if not any(self.run(page, id)["state"] in ("PENDING", "RUNNING", "WAITING") for id in made):
+                return made
+            time.sleep(0.25)
+        raise SystemExit("the files were not processed")
 
     def items(self, page: Any, run: str) -> list[dict[str, Any]]:
         answer = page.context.request.get(f"{self.base}/api/v1/processes/instances/{run}")
@@ -217,6 +289,10 @@ def pictures(eyes: Eyes) -> None:
         undone = eyes.begin(page, "order_settlement")  # its last step fails, and all of it is undone
         waiting(eyes, page, undone)
         eyes.shoot(page, f"/runs/{undone}", "process-undone-light-ko")
+        execution = eyes.files(page, "ko")[-1]
+        eyes.shoot(page, f"/pipelines/{execution}", "execution-light-ko")
+        eyes.shoot(page, "/pipelines", "pipelines-light-ko")
+        eyes.shoot(page, "/ops/dead-letters", "dead-letters-light-ko")
         # the moment in which the first try has failed and the next one is not due
         facts = page.context.request.get(f"{eyes.base}/api/v1/runs/{runs[1]}/facts?limit=500").json()["items"]
         failed = next((fact["seq"] for fact in facts if fact["fact"] == "attempt.failed"), 1)
@@ -227,6 +303,7 @@ def pictures(eyes: Eyes) -> None:
         eyes.shoot(page, f"/inbox/{process}/classify", "inbox-work-light-ko")
     with eyes.of("admin", "en", "dark", wide) as page:
         eyes.shoot(page, f"/runs/{runs[1]}?at={failed}&tab=attempts", "run-dark-en")
+        eyes.shoot(page, f"/pipelines/{eyes.files(page, 'en')[-1]}", "execution-dark-en")
     with eyes.of("manager", "ko", "light", phone, 2) as page:
         eyes.shoot(page, f"/inbox/{runs[0]}/request_approval", "inbox-phone-light-ko")
 
@@ -241,7 +318,9 @@ def main() -> int:
     ASSETS.mkdir(parents=True, exist_ok=True)
     with (
         gateway() as url,
-        served([alarm(locale, url) for locale in NAMES], url.removeprefix("http://")) as base,
+        served(
+            [make(locale, url) for make in (alarm, inspection) for locale in NAMES], url.removeprefix("http://")
+        ) as base,
         sync_playwright() as play,
     ):
         browser = play.chromium.launch(executable_path=chromium, args=FLAGS)

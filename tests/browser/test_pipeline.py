@@ -156,7 +156,7 @@ def test_f_7_4_files_that_would_run_something_are_shown_as_text(scene: Scene, si
     """A file is what somebody uploaded: nothing in it is run, in the page or when it is opened by itself."""
     code = site.pipeline({"stage_code": "keep", "stage_name": "Keep", "sequence_order": 1, "processor_type": "Copy"})
     data = b"<!doctype html><script>document.title='taken over'</script><h1>hello</h1>"
-    execution = site.begun(code, "page.html", data, mime="text/html")
+    execution = site.begun(code, "규격_KS-D-3503.html", data, mime="text/html")
     site.ended(execution)
     page = window(VIEWER, of=site.server, tongue="en")
     page.goto(f"/pipelines/{execution}")

@@ -19,6 +19,10 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 PARTS = 4  # a walk over all of it takes minutes where others are at work
 APP = ROOT / "console/src/shell/App.tsx"
+#: where languages say which rooms they bring
+LANGUAGES = ROOT / "console/src"
+
+_ROOM = re.compile(r'path: "([\w-]+)", text:')
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +32,8 @@ def routes(server: Server) -> list[str]:
     event = begin(server, DEVIATION, {"line_id": "L01"}, "WAITING")
     todo, draft, gone = received(server), drafted(server), undone(server)
     return [
-        "/", "/?scope=site", "/ops", "/inbox", "/inbox?tab=team&kind=approval", f"/inbox/{held}/request_approval",
+        "/", "/?scope=site", "/ops", "/ops/dead-letters", "/pipelines", "/pipelines/usage",
+        "/inbox", "/inbox?tab=team&kind=approval", f"/inbox/{held}/request_approval",
         "/runs", "/runs?letter=true&node_failed=2026-01-01T00:00:00Z&failed_node=a",
         "/runs?state=FAILED&code=FILE_NOT_FOUND", "/runs?q=there-is-no-such-run", f"/runs/{held}",
         f"/runs/{held}?view=list&tab=facts", f"/runs/{event}", f"/runs/{bad}", f"/runs/{done}?at=9&tab=data",
@@ -48,6 +53,9 @@ def test_the_walk_leaves_no_room_out(routes: list[str]) -> None:
     """Every room that the router knows is walked."""
     rooms = set(re.findall(r'room === "([\w-]+)"', APP.read_text(encoding="utf-8")))
     assert rooms, "the router has moved: say here where it is"
+    own = {path for file in LANGUAGES.glob("*/index.ts") for path in _ROOM.findall(file.read_text(encoding="utf-8"))}
+    assert own, "languages say otherwise which rooms they bring: say here how"
+    rooms |= own
     assert rooms - {re.split(r"[/?]", route)[1] for route in routes} == set()
 
 

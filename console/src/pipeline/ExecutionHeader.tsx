@@ -3,7 +3,7 @@ import { Ban, ChevronLeft, ChevronRight, Copy, Download, FileInput, FileBraces, 
 import { useState, type ReactNode } from "react";
 import { stale, useGet } from "../api/cache";
 import type { Run, Tone } from "../api/types";
-import { Badge, Button, Copyable, toneIcon } from "../components";
+import { Badge, Button, Copyable, Skeleton, toneIcon } from "../components";
 import { anchorOf, type Anchor } from "../components/Dialog";
 import { toast } from "../components/toast";
 import type { RunHeaderProps } from "../languages/contract";
@@ -26,9 +26,10 @@ import type { Execution } from "../api/types";
 const NEEDS_CHANGE = new Set(["VALIDATION", "RESOURCE_LIMIT"]);
 
 export function ExecutionHeader(props: RunHeaderProps): ReactNode {
-  const { data } = useGet<Execution>(executionPath(props.run.id));
-  // until it is there, and for who may not see it, the general header tells
-  return data ? <Told {...props} execution={data} /> : <Header {...props} />;
+  const { data, error } = useGet<Execution>(executionPath(props.run.id));
+  if (data) return <Told {...props} execution={data} />;
+  // who may not see it as an execution sees it as a run; until that is known no move is offered
+  return error ? <Header {...props} /> : <header className="run-head"><h1 className="sr">{props.run.title}</h1><Skeleton h={46} n={2} /></header>;
 }
 
 function Told({ run, execution }: RunHeaderProps & { execution: Execution }): ReactNode {
