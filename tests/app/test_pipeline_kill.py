@@ -32,6 +32,8 @@ from tests.executors import processors_of_tests as on_shelf
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("PENSTOCK_KILLS", "4"))
 MESSAGES = int(os.environ.get("PENSTOCK_MESSAGES", "40"))
+#: kills are spread over the messages
+PACE = max(1.0, MESSAGES / 400)
 SEED = os.environ.get("PENSTOCK_SEED", "")
 
 
@@ -86,7 +88,7 @@ class Killing:
             engine_dies = self.random.random() < 0.5
             while kills and self.count["engine"] + self.count["worker"] < kills:
                 try:
-                    return process.wait(self.random.uniform(0.1, 0.6)) == 0
+                    return process.wait(self.random.uniform(0.1, 0.6) * PACE) == 0
                 except subprocess.TimeoutExpired:
                     pass
                 if engine_dies:
@@ -96,7 +98,7 @@ class Killing:
                     return False
                 engine_dies = self.random.random() < 0.3
                 self.count["worker"] += self._kill_worker(process.pid)
-            assert process.wait(300) == 0
+            assert process.wait(300 + MESSAGES) == 0
             return True
         finally:
             if process.poll() is None:
@@ -134,7 +136,7 @@ def descendants(pid: int) -> list[int]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="worker processes are found in /proc, which is not here")
-@pytest.mark.timeout(300 + KILLS * 20 + MESSAGES)
+@pytest.mark.timeout(600 + KILLS * 20 + 2 * MESSAGES)
 def test_f_a_18_f_x_3_whoever_is_killed_nothing_is_lost_or_doubled(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
