@@ -15,6 +15,7 @@ from penstock.app.pipeline.definitions import define
 from penstock.app.pipeline.executions import executions
 from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE, QueueConsumer, backoff_s
 from penstock.app.pipeline.intake.ingest import Ingest
+from penstock.app.pipeline.starts import ExecutionStarts
 from penstock.errors import DocumentInvalid
 from penstock.host.clock import SystemClock
 from penstock.lang.pipeline.messages import messages_of
@@ -263,3 +264,46 @@ def test_f_4_4_that_a_tenant_without_room_waits_and_loses_nothing(tmp_path: Path
             assert (consumer.counts.acked, consumer.counts.failed, door.store.queue_size(DEAD_QUEUE)) == (5, 0, 0)
 
     go(scene())
+
+
+@pytest.mark.parametrize("begun", [0, 1, 2])
+def test_f_s_1_power_that_fails_between_asset_and_executions_loses_and_doubles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: int
+) -> None:
+    """F-S.1, F-X.5, F-X.19: the asset is in the store and its executions are not, or only some of them; the message was
+    not acked, comes again, and finds the same asset."""
+
+    async def broken() -> None:
+        async with driven(tmp_path, a_pipeline("A"), a_pipeline("B")) as door:
+            begin, left = ExecutionStarts.begin, [begun]
+
+            def dies(self: ExecutionStarts, *given: Any, **more: Any) -> Any:
+                if not left[0]:
+                    raise RuntimeError("the power failed")
+                left[0] -= 1
+                return begin(self, *given, **more)
+
+            monkeypatch.setattr(ExecutionStarts, "begin" if begun < 2 else "heard", dies if begun < 2 else _no_power)
+            with pytest.raises(RuntimeError, match="power"):
+                await Ingest(door).take(messages_of(EXAMPLE))
+            assert len(door.store.file_assets("tnt_demo")) == 1
+        monkeypatch.undo()
+
+    async def again() -> None:
+        async with driven(tmp_path) as door:
+            ingest = Ingest(door)
+            (receipt,) = await ingest.take(messages_of(EXAMPLE))
+            assert len({*receipt.started, *receipt.known}) == 2
+            (asset,) = door.store.file_assets("tnt_demo")
+            mine = door.of("tnt_demo")
+            lines = executions(mine)
+            assert sorted(line.pipeline_code for line in lines) == ["A", "B"] and receipt.file_id == asset.id
+            looks = [await ended(mine, line.execution_id) for line in lines]
+            assert [(look.status, look.file.id if look.file else 0) for look in looks] == [("COMPLETED", asset.id)] * 2
+
+    go(broken())
+    go(again())
+
+
+async def _no_power(self: ExecutionStarts) -> None:
+    raise RuntimeError("the power failed")

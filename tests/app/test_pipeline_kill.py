@@ -151,6 +151,8 @@ def test_f_a_18_f_x_3_whoever_is_killed_nothing_is_lost_or_doubled(
         async with Penstock(killing.store, settings=W.settings_of(killing.inbox)) as door:
             assert (door.store.queue_size(QUEUE), door.store.queue_size(DEAD_QUEUE)) == (0, 0)
             mine = door.of(W.TENANT)
+            assets = door.store.file_assets(W.TENANT, limit=1_000_000)
+            assert sorted(asset.object_key for asset in assets) == sorted(killing.files)
             wanted = RunFilter(tenant=W.TENANT, below=door.store.last_run() + 1)
             rows = door.store.find_runs(wanted, 1_000_000)
             shown = [read_execution(mine, row) for row in rows]

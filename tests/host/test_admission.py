@@ -14,6 +14,7 @@ from penstock.errors import BadInput
 from penstock.host.admission import slots_of
 from penstock.host.embedded import Host
 from penstock.kernel import command as C
+from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED, PENDING, RUNNING
 from penstock.net.model import Net, RunRetry
 from tests.host.rig import Fn, Rig, chain, eventually, go, task
@@ -55,6 +56,46 @@ def test_f_4_1_runs_are_picked_up_by_priority_and_then_by_age(rig: Rig) -> None:
 
     go(scene())
     assert [request.run for request in x.seen] == [f"r{age:03}" for _, age in sorted(wanted)]
+
+
+def test_f_a_5_four_dispatchers_give_each_run_to_one_worker(rig: Rig) -> None:
+    """F-A.5, F-4.2, F-4.1, F-X.21: four loops pick at the same time, for sixteen places; every run begins once, and in
+    the order of (priority, created_at)."""
+    x = Fn()
+    wanted: list[tuple[int, int]] = []
+
+    async def scene() -> None:
+        host = rig.open(x, settings={"admission.slots": 16})
+        net = host.release(queued())
+        draw = random.Random(5)
+        for age in range(100):
+            wanted.append((draw.choice((1, 50, 100, 200)), age))
+            host.start(net, age, id=f"r{age:03}", priority=wanted[-1][0])
+        while host.turns.ready:
+            host.turns.turn()
+
+        async def dispatcher() -> None:
+            while True:
+                host.admission.admit()
+                await asyncio.sleep(0)
+
+        async with rig.driving():
+            loops = [asyncio.create_task(dispatcher()) for _ in range(4)]
+            await all_ended(host, 100)
+            for loop in loops:
+                loop.cancel()
+
+    go(scene())
+    assert [request.run for request in x.seen] == [f"r{age:03}" for _, age in sorted(wanted)]
+    with rig.reading() as store:
+        moves = [_begins(store, row.no) for row in store.runs(limit=1000)]
+    assert moves == [1] * 100
+
+
+def _begins(store: Any, run: int) -> int:
+    """How often the run has become RUNNING."""
+    facts = [fact for turn in store.journal(run) for fact in F.decode_facts(turn.body)]
+    return sum(fact[0] == F.MOVED and fact[1] == "RUNNING" for fact in facts)
 
 
 def test_f_4_4_no_more_are_under_way_than_there_are_places(rig: Rig) -> None:
