@@ -36,7 +36,8 @@ FENCE = re.compile(r"^```(\w*)\s*$")
 SAVED = re.compile(r"`([\w.-]+(?:/[\w.-]+)*\.\w+)`[^`]*:$")
 SERVES = re.compile(r"^(?:\w+=\S+ )*penstock (?:dev|serve)\b.* &$")
 PORT = "8080"
-ID = re.compile(r"\b[rc][0-9a-z]{15}\b")
+#: of a run, and of an execution
+ID = re.compile(r"\b[rc][0-9a-z]{15}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 VARIES = (
     (ID, "RUN"),
     (re.compile(r"\bps_[0-9a-f]{16}_[\w-]{43}"), "KEY"),
@@ -48,6 +49,7 @@ VARIES = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "WHEN"),
     (re.compile(r"\b1\d{12}\b"), "AT"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "WHEN"),
+    (re.compile(r"^\d{4}-\d\d-\d\d\b"), "DAY"),
     (re.compile(r"\b\d+(\.\d+)? ?(s|min)\b"), "TIME"),
     (re.compile(r"\s+"), " "),
 )
