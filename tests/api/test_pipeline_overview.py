@@ -52,6 +52,8 @@ def test_f_8_4_dead_letters_are_counted_by_cause_and_say_whether_trying_again_ca
     assert (checked["count"], checked["curable"], checked["run"]) == (1, False, executions[-1])
     assert sum(asked["pieces"]) == 3 and asked["first_at"] <= asked["last_at"]
     assert told["total"] == sum(cause["count"] for cause in told["items"]) and told["causes"] == len(told["items"])
+    korean = files.viewer.get("/dead-letters", headers={"Accept-Language": "ko"}).json()["items"]
+    assert next(cause for cause in korean if cause["name"] == refused)["message"] != asked["message"]
     ids = [run["id"] for run in files.viewer.get(
         "/runs", params={"state": "FAILED", "name": refused, "code": "HTTP_5XX", "failed_node": "ask"}
     ).json()["items"]]  # fmt: skip

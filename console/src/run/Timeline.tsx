@@ -224,7 +224,7 @@ function Row({ run, firing, node, scale, head, now, room, past, here, onPick }: 
     <li className={`tl-row tone-${firing.tone}`} data-here={here}>
       <button type="button" onClick={() => onPick(firing.node)} aria-pressed={here}>
         <Icon size={14} strokeWidth={1.9} aria-hidden />
-        <span className="cut">{firing.node === ".start" ? t.definitions.begin : firing.label}{firing.epoch > 0 ? ` · ${t.run.epoch(firing.epoch + 1)}` : firing.iteration !== null && firing.iteration > 1 ? ` · ${t.run.epoch(firing.iteration)}` : ""}</span>
+        <span className="cut">{firing.node === ".start" ? t.definitions.begin : firing.label === firing.node ? (node?.label ?? firing.label) : firing.label}{firing.epoch > 0 ? ` · ${t.run.epoch(firing.epoch + 1)}` : firing.iteration !== null && firing.iteration > 1 ? ` · ${t.run.epoch(firing.iteration)}` : ""}</span>
       </button>
       <div className="tl-plot">
         {bars.map((bar, i) => {

@@ -7,11 +7,12 @@ from typing import Literal
 from pydantic import Field
 
 from penstock.api.bodies import RequestBody, ResponseBody
+from penstock.api.locale import WordedFailure
 from penstock.app.pipeline import executions as view
 from penstock.app.pipeline.attempts import ExecutionAttempt, StageError
 
 
-class StageErrorOut(ResponseBody, of=StageError):
+class StageErrorOut(ResponseBody, WordedFailure, of=StageError):
     pass
 
 

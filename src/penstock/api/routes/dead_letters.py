@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from penstock.api.bodies import ResponseBody
+from penstock.api.locale import WordedFailure
 from penstock.api.replies import reply
 from penstock.api.server_state import Door, may
 from penstock.api.strict_routes import StrictRoute
@@ -14,7 +15,7 @@ from penstock.app.metrics.failed_causes import FailedCause, FailedCauses, failed
 router = APIRouter(tags=["dead letters"], route_class=StrictRoute)
 
 
-class FailedCauseOut(ResponseBody, of=FailedCause):
+class FailedCauseOut(ResponseBody, WordedFailure, of=FailedCause):
     """`curable`: trying again may help. `pieces`: how many came in each piece of the axis that all causes share."""
 
 
