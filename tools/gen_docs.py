@@ -482,6 +482,7 @@ SETTINGS = {
     "jwt.user_claim": ("", "The claim with the user, `sub` by default."),
     "jwt.roles_claim": ("", "The claim with the roles, `roles` by default."),
     "jwt.permissions_claim": ("", "The claim with the only permissions that may be used; none by default."),
+    "jwt.organization_claim": ("", "The claim with the one organisation that the token is for; none by default."),
     "jwt.leeway_s": ("", "By how many seconds clocks may differ, 30 by default."),
     "python.modules": (
         "", "Modules of your own, by name or as files `*.py` beside the settings, imported when a store is driven."

@@ -144,6 +144,16 @@ def test_claims_may_have_other_names(file: Path) -> None:
     assert Tokens(settings(file, tenant="only")).verified(token(drop="tenant", roles="a b")).roles == ("a", "b")
 
 
+def test_f_x_22_the_organisation_of_a_token(file: Path) -> None:
+    """F-X.22: the token says it; one that does not is not taken for one of the whole tenant."""
+    tokens = Tokens(settings(file, organization_claim="org"))
+    assert [tokens.verified(token(org=number)).organization for number in (7, "8")] == [7, 8]
+    for wrong in ({}, {"org": None}, {"org": "x"}, {"org": -1}, {"org": True}, {"org": 2**64}, {"org": "9" * 30}):
+        with pytest.raises(TokenInvalid):
+            tokens.verified(token(**wrong))
+    assert Tokens(settings(file)).verified(token(org=7)).organization is None
+
+
 # ---- the issuer's keys -----------------------------------------------------------------------------------------------
 
 

@@ -71,6 +71,24 @@ def test_what_is_wrong_with_a_definition_is_said(files: FileSite) -> None:
         assert 400 <= answer.status_code < 500, (body, answer.text)
 
 
+def test_f_x_31_only_who_may_writes_definitions(files: FileSite) -> None:
+    """F-X.31: pipeline.admin, also by the way of all documents; who writes other documents has not got it."""
+    for name, permissions in (("writer", ["definition.write"]), ("filer", ["definition.write", "pipeline.admin"])):
+        assert files.admin.put(f"/roles/{name}", json={"permissions": permissions}).status_code in (200, 201)
+        assert files.admin.put(f"/users/{name}@x", json={"name": name, "roles": [name]}).status_code in (200, 201)
+    writer, filer = (
+        files.server.client(key=files.admin.post("/keys", json={"name": name, "user": f"{name}@x"}).json()["token"])
+        for name in ("writer", "filer")
+    )
+    document = a_pipeline("WRITTEN", stages=[a_stage("only", 1)])
+    for answer in (
+        writer.post(AT, json=document), writer.put(f"{AT}/WRITTEN", json=document), writer.delete(f"{AT}/WRITTEN"),
+        writer.post("/definitions", json={"document": document}),
+    ):  # fmt: skip
+        assert code_of(answer) == (403, "PS-403-PERMISSION") and "pipeline.admin" in answer.text
+    assert filer.post("/definitions", json={"document": document}).status_code == 201
+
+
 def test_f_x_19_one_key_begins_once(files: FileSite) -> None:
     """F-X.19, F-10.4: the same payload is answered with the id of before, another one is a conflict; a key is one
     tenant's, and every execution has one."""

@@ -195,6 +195,41 @@ def test_f_a_16_other_tenants_are_out_of_scope(files: FileSite) -> None:
     assert code_of(sent) == (403, "PP-403-SCOPE")
 
 
+def test_f_6_6_organisations_are_apart(files: FileSite) -> None:
+    """F-6.6, F-9.8, F-X.22: whoever belongs to one organisation lists, reads, steers and begins nothing of another."""
+    code = files.pipeline(a_stage("only", 1))
+    ours, theirs = (files.begun(code, f"{org}.txt", organizationId=org) for org in (7, 8))
+    theirs_file = files.ended(theirs)["file"]["id"]
+    files.ended(ours)
+    made = files.admin.put("/users/seven@x", json={"name": "7", "roles": ["author"], "organization_id": 7})
+    assert made.status_code in (200, 201), made.text
+    assert files.admin.put("/users/eight@x", json={"roles": [], "organization_id": "8"}).status_code == 422
+    token = files.admin.post("/keys", json={"name": "seven", "user": "seven@x"}).json()["token"]
+    seven = files.server.client(key=token)
+    listed = seven.get("/pipelines/executions", params={"pipeline": code}).json()
+    assert [item["executionId"] for item in listed["items"]] == [ours] and listed["total"] == 1
+    assert code_of(seven.get("/pipelines/executions", params={"orgId": 8})) == (403, "PP-403-SCOPE")
+    assert seven.get("/pipelines/executions", params={"orgId": 7, "pipeline": code}).json()["total"] == 1
+    at = f"/pipelines/executions/{theirs}"
+    for path in (at, f"{at}/logs", f"{at}/file", f"{at}/stages/only/output"):
+        assert code_of(seven.get(path)) == (403, "PP-403-SCOPE"), path
+        assert seven.get(path.replace(theirs, ours)).status_code == 200, path
+    for verb in ("cancel", "retry"):
+        assert code_of(seven.post(f"{at}:{verb}")) == (403, "PP-403-SCOPE")
+    assert code_of(seven.get("/pipelines/dlq")) == (403, "PP-403-SCOPE")
+    message = files.message(f"{code}/more.txt")
+    assert code_of(seven.post("/pipelines/ingest", json={**message, "organizationId": 8})) == (403, "PP-403-SCOPE")
+    del message["organizationId"]
+    (taken,) = seven.post("/pipelines/ingest", json=message).json()["files"]
+    assert files.look(taken["executionIds"][0])["organizationId"] == 7
+    begin = f"/pipelines/definitions/{code}/executions"
+    assert code_of(seven.post(begin, json={"fileId": theirs_file})) == (403, "PP-403-SCOPE")
+    hand = seven.post(begin, json={"bucket": "bkt", "key": f"{code}/more.txt", "organizationId": 8})
+    assert code_of(hand) == (403, "PP-403-SCOPE")
+    hand = seven.post(begin, json={"bucket": "bkt", "key": f"{code}/more.txt"})
+    assert hand.status_code == 202 and files.look(hand.json()["executionId"])["organizationId"] == 7
+
+
 def test_f_a_17_what_is_large_lies_in_the_bucket(files: FileSite) -> None:
     """F-A.17, F-7.3, F-9.7, F-X.16: a log holds the key; the object is readable, and its beginning alone."""
     data = bytes(range(256)) * 4 * 1024 * 5

@@ -79,7 +79,9 @@ class Identity:
         if self.jwt is None:
             raise KeyInvalid(why="it is no key of this server")
         claims = await self.jwt.verified_soon(token)
-        return self._of_token(claims.tenant, claims.user, claims.roles, claims.permissions)
+        return self._of_token(
+            claims.tenant, claims.user, claims.roles, claims.permissions, organization=claims.organization
+        )
 
     def _verified(self, token: str, address: str) -> ApiKey:
         """The key of a token. Whether it was right is counted for its account."""
@@ -98,7 +100,9 @@ class Identity:
             return self._of_key(self.keys.still(session.key))
         if session.token and self.jwt is not None:
             scopes = None if session.scopes is None else frozenset(session.scopes)
-            return self._of_token(session.tenant, session.user, session.roles, scopes)
+            return self._of_token(
+                session.tenant, session.user, session.roles, scopes, organization=session.organization
+            )
         if not self.options.dev or session.token:
             raise KeyInvalid(why="the session is over")
         return self._person(session.tenant, session.user)
@@ -106,21 +110,24 @@ class Identity:
     def _of_key(self, key: ApiKey) -> Person:
         return self._person(key.tenant, key.user, roles=key.roles, scopes=key.scopes, approves=key.approves)
 
-    def _of_token(self, tenant: str, user: str, roles: tuple[str, ...], scopes: frozenset[str] | None) -> Person:
+    def _of_token(
+        self, tenant: str, user: str, roles: tuple[str, ...], scopes: frozenset[str] | None,
+        *, organization: int | None = None,
+    ) -> Person:  # fmt: skip
         """The issuer knows people; which tenants exist is known here, or said by the setting that names one for all."""
         named = self.jwt is not None and self.jwt.settings.tenant == tenant
         if not named and tenant != self.door.tenant and not tenant_known(self.door.of(tenant)):
             raise TenantUnknown(tenant=tenant)
-        return self._person(tenant, user, roles=roles, scopes=scopes)
+        return self._person(tenant, user, roles=roles, scopes=scopes, organization=organization)
 
     def _person(
         self, tenant: str, user: str, *, roles: tuple[str, ...] = (), scopes: frozenset[str] | None = None,
-        approves: bool = True,
+        approves: bool = True, organization: int | None = None,
     ) -> Person:  # fmt: skip
         door = self.door.of(tenant)
         if tenant != self.door.tenant and tenant_closed(door):  # the server's own cannot be closed by itself
             raise TenantUnknown(tenant=tenant)
-        return person(door, user, roles=roles, scopes=scopes, approves=approves)
+        return person(door, user, roles=roles, scopes=scopes, approves=approves, organization=organization)
 
     # -- sessions ------------------------------------------------------------------------------------------------------
 
@@ -140,7 +147,10 @@ class Identity:
         self._of_token(claims.tenant, claims.user, claims.roles, claims.permissions)
         scopes = None if claims.permissions is None else tuple(sorted(claims.permissions))
         until = min(self._until(), claims.until)
-        cookie = self._encoded(Session(claims.tenant, claims.user, "", until, True, claims.roles, scopes))
+        session = Session(
+            claims.tenant, claims.user, "", until, True, claims.roles, scopes, organization=claims.organization
+        )
+        cookie = self._encoded(session)
         if len(cookie) > _COOKIE:
             raise TokenInvalid(why="it names too many roles for a session")
         return cookie

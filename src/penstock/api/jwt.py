@@ -42,6 +42,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     roles_claim: str = "roles"
     #: the only permissions that the token may use; empty: those of its roles
     permissions_claim: str = ""
+    #: the number of the one organisation of the tenant that the token is for; empty: what the registry says
+    organization_claim: str = ""
     leeway_s: int = 30
 
 
@@ -52,6 +54,7 @@ class Claims(msgspec.Struct, frozen=True):
     permissions: frozenset[str] | None = None
     #: in milliseconds
     until: int = 0
+    organization: int | None = None
 
 
 def read_settings(settings: Mapping[str, Any], folder: Path | None = None) -> Settings | None:
@@ -170,7 +173,19 @@ class Tokens:
         if settings.permissions_claim:
             permissions = in_our_words(_names(_at(claims, settings.permissions_claim)))
         roles = _names(_at(claims, settings.roles_claim))
-        return Claims(str(tenant), str(user), roles, permissions, _millis(claims["exp"]))
+        return Claims(str(tenant), str(user), roles, permissions, _millis(claims["exp"]), self._organization(claims))
+
+    def _organization(self, claims: Mapping[str, Any]) -> int | None:
+        """F-X.22. A token that should say one and does not is not taken for one of the whole tenant."""
+        name = self.settings.organization_claim
+        if not name:
+            return None
+        number = _at(claims, name)
+        if isinstance(number, str) and number.isascii() and number.isdecimal() and len(number) < 19:
+            return int(number)
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**63:
+            raise TokenInvalid(why=f"it does not say «{name}»")
+        return number
 
 
 def _millis(seconds: Any) -> int:

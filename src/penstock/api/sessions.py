@@ -38,6 +38,7 @@ class Session(msgspec.Struct, array_like=True, frozen=True):
     roles: tuple[str, ...] = ()
     scopes: tuple[str, ...] | None = None
     nonce: str = ""
+    organization: int | None = None
 
 
 def signing_key(path: Path) -> bytes:

@@ -118,6 +118,9 @@ class AppLanguage:
     #: rules for work items; None: an item is answered, approved or reviewed
     work_rules: WorkRules | None = None
 
+    def admit_author(self, by: Any) -> None:
+        """Refuses who may write documents, and not those of the language. Raises NotAllowed."""
+
     def submit(self, door: Door, data: dict[str, Any], source: bytes, *, by: str | None, about: str | None) -> Any:
         """Submit a version of a document; None: as every other document."""
         return None

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from penstock.api.audited import has_own_keys
 from penstock.api.pipeline import definition_shapes as shape
 from penstock.api.pipeline.executions import Page, Size
-from penstock.api.pipeline.pipeline_routes import InPipelineWords
+from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_organization
 from penstock.api.problems import finding_body
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
@@ -153,7 +153,9 @@ async def trigger_pipeline(
     code: Code, asked: shape.ExecutionAsked, door: Door, key: Key = None, who: Caller = may("pipeline.trigger")
 ) -> Response:
     """A pipeline that is SYNC is waited for, as long as it may take (F-X.15)."""
-    begun = await manual.begin(door, code, _start(asked), by=who.user, key=key)
+    if asked.organization_id is not None:
+        same_organization(who, asked.organization_id)
+    begun = await manual.begin(door, code, _start(asked), by=who.user, key=key, organization=who.organization)
     known, done = definition_of(door, code).about, None
     if known.get("pipeline_type") == "SYNC":
         done = await manual.ended(door, begun.id, float(known["timeout_seconds"]))

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from penstock.api.pipeline import shapes as shape
-from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_tenant
+from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_organization, same_tenant
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.time_fields import moment
@@ -43,9 +43,11 @@ async def executions(
     who: Caller = may("pipeline.read"),
 ) -> Response:  # fmt: skip
     same_tenant(who, tenant_id)
+    if org_id is not None:
+        same_organization(who, org_id)
     wanted = ExecutionFilter(
-        status=_statuses(status), pipeline=pipeline, organization=org_id, file=file_id, text=text or "", order=sort,
-        since=moment(since, "from") if since is not None else None,
+        status=_statuses(status), pipeline=pipeline, organization=who.organization if org_id is None else org_id,
+        file=file_id, text=text or "", order=sort, since=moment(since, "from") if since is not None else None,
         until=moment(until, "to") if until is not None else None,
     )  # fmt: skip
     return reply(shape.ExecutionPageOut, await execution_page(door, wanted, page, size))
@@ -60,21 +62,21 @@ def _statuses(text: str | None) -> tuple[str, ...]:
 
 
 @router.get("/executions/{executionId}", response_model=shape.ExecutionOut, summary="One of them, live (F-6.2)")
-async def execution(id: ExecutionId, door: Door, _: Caller = may("pipeline.read")) -> Response:
-    return reply(shape.ExecutionOut, view.execution(door, exact_id(door, id)))
+async def execution(id: ExecutionId, door: Door, who: Caller = may("pipeline.read")) -> Response:
+    return reply(shape.ExecutionOut, view.execution(door, exact_id(door, id, who)))
 
 
 @router.get("/executions/{executionId}/logs", response_model=shape.StageLogPage, summary="Its stage logs (F-6.3)")
-async def execution_logs(id: ExecutionId, door: Door, _: Caller = may("pipeline.read")) -> Response:
-    return reply(shape.StageLogPage, {"items": view.logs(door, exact_id(door, id))})
+async def execution_logs(id: ExecutionId, door: Door, who: Caller = may("pipeline.read")) -> Response:
+    return reply(shape.StageLogPage, {"items": view.logs(door, exact_id(door, id, who))})
 
 
 @router.post(
     "/executions/{executionId}:cancel", response_model=shape.Accepted, status_code=202, summary="Cancel it (F-6.4)"
 )
-async def cancel_execution(id: ExecutionId, door: Door, _: Caller = may("pipeline.cancel")) -> Response:
+async def cancel_execution(id: ExecutionId, door: Door, who: Caller = may("pipeline.cancel")) -> Response:
     """The stage that works may end, and no other begins."""
-    await steering.cancel(door, exact_id(door, id))
+    await steering.cancel(door, exact_id(door, id, who))
     return reply(shape.Accepted, {}, status=202)
 
 
@@ -83,16 +85,18 @@ async def cancel_execution(id: ExecutionId, door: Door, _: Caller = may("pipelin
     summary="Try it again (F-6.5)",
 )  # fmt: skip
 async def retry_execution(
-    id: ExecutionId, door: Door, asked: shape.RetryAsked | None = None, _: Caller = may("pipeline.retry")
+    id: ExecutionId, door: Door, asked: shape.RetryAsked | None = None, who: Caller = may("pipeline.retry")
 ) -> Response:
     """`resume` goes on at the stage that failed, `rerun` processes the file anew."""
-    made = await steering.retry(door, exact_id(door, id), asked.mode if asked is not None else None)
+    made = await steering.retry(door, exact_id(door, id, who), asked.mode if asked is not None else None)
     return reply(shape.RetryAccepted, {"newExecutionId": made}, status=202)
 
 
-def exact_id(door: Door, id: str) -> str:
-    """A beginning of an id, or a key, is no name of an execution here."""
+def exact_id(door: Door, id: str, who: Caller) -> str:
+    """A beginning of an id, or a key, is no name of an execution here. Raises ExecutionNotFound, PipelineScope."""
     row = view.execution_row(door, id)
     if row.id != id:
         raise ExecutionNotFound(execution=id)
+    if who.organization is not None:
+        same_organization(who, door.reading(row).state.options.get("organization_id"))
     return row.id

@@ -40,9 +40,9 @@ _FILES: dict[int | str, dict[str, Any]] = {
     summary="The file that came in",
 )  # fmt: skip
 async def execution_file(
-    id: ExecutionId, door: Door, download: Download = False, range: Range = None, _: Caller = may("pipeline.read")
+    id: ExecutionId, door: Door, download: Download = False, range: Range = None, who: Caller = may("pipeline.read")
 ) -> Response:
-    return _sent(await input_of(door, exact_id(door, id), _most(range)), _most(range), download=download)
+    return _sent(await input_of(door, exact_id(door, id, who), _most(range)), _most(range), download=download)
 
 
 @router.get(
@@ -51,9 +51,9 @@ async def execution_file(
 )  # fmt: skip
 async def stage_output(
     id: ExecutionId, stage: StageCode, door: Door, download: Download = False, range: Range = None,
-    _: Caller = may("pipeline.read"),
+    who: Caller = may("pipeline.read"),
 ) -> Response:  # fmt: skip
-    return _sent(await output_of(door, exact_id(door, id), stage, _most(range)), _most(range), download=download)
+    return _sent(await output_of(door, exact_id(door, id, who), stage, _most(range)), _most(range), download=download)
 
 
 def _most(range: str | None) -> int | None:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from penstock.api.pipeline import message_shapes as shape
 from penstock.api.pipeline.executions import Page, Size
-from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_tenant
+from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_organization, same_tenant, whole_tenant
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.time_fields import moment
@@ -37,6 +37,8 @@ async def ingest(
 ) -> Response:  # fmt: skip
     """When it answers, the executions are in the store. The same message again begins nothing."""
     body, attributes = msgspec.json.encode(asked.root), {"tenantId": who.tenant}
+    if who.organization is not None:
+        attributes["organizationId"] = str(who.organization)
     _refuse_strangers(asked.root, who)
     if queue:
         id = str(uuid.uuid4())
@@ -62,19 +64,24 @@ def _refuse_strangers(body: Any, who: Caller) -> None:
         tenants = {named} if isinstance(named, str) else set()
     if tenants - {who.tenant}:
         raise PipelineScope(why="The message names another tenant than yours")
+    named = body.get("organizationId") if isinstance(body, dict) else None
+    if named is not None:
+        same_organization(who, named)
 
 
 @router.get("/dlq", response_model=shape.DeadPageOut, summary="Messages that nobody could take, by cause (F-S.6)")
 async def dead(
     door: Door, code: Cause = None, why: Cause = None, page: Page = 0, size: Size = 20,
-    _: Caller = may("pipeline.read"),
+    who: Caller = may("pipeline.read"),
 ) -> Response:  # fmt: skip
+    whole_tenant(who)
     return reply(shape.DeadPageOut, await dead_page(door, code=code, why=why, page=page, size=size))
 
 
 @router.post("/dlq:redrive", response_model=shape.RedrivenOut, summary="Send them again, as they were (F-S.6)")
-async def redrive_dead(asked: shape.RedriveAsked, door: Door, _: Caller = may("pipeline.retry")) -> Response:
+async def redrive_dead(asked: shape.RedriveAsked, door: Door, who: Caller = may("pipeline.retry")) -> Response:
     """What had begun an execution before begins no second one."""
+    whole_tenant(who)
     return reply(shape.RedrivenOut, redrive(door, ids=asked.ids, code=asked.code, why=asked.why, most=asked.limit))
 
 

@@ -51,6 +51,17 @@ def _in_pipeline_words(error: PenstockError) -> PenstockError:
     return error
 
 
+def same_organization(who: Caller, organization: int | None) -> None:
+    """F-6.6: whoever belongs to one organisation sees and does nothing of another."""
+    if who.organization is not None and organization != who.organization:
+        raise PipelineScope(why="It is another organisation's than yours")
+
+
+def whole_tenant(who: Caller) -> None:
+    if who.organization is not None:
+        raise PipelineScope(why="It is of the whole tenant, and you belong to one organisation")
+
+
 def same_tenant(who: Caller, tenant_id: str | None) -> None:
     """F-X.22: whoever names a tenant names their own."""
     if tenant_id is not None and tenant_id != who.tenant:

@@ -169,7 +169,8 @@ def each_user(door: Queries) -> list[dict[str, Any]]:
 
 class Person(msgspec.Struct, frozen=True):
     """A caller in one tenant, and what the caller may do. `approves` is false of who came with a key that somebody else
-    has made: they are not the second pair of eyes."""
+    has made: they are not the second pair of eyes. `organization`: the only one of the tenant that they belong to
+    (F-6.6); None: all of it."""
 
     tenant: str
     user: str
@@ -178,11 +179,13 @@ class Person(msgspec.Struct, frozen=True):
     groups: tuple[str, ...]
     permissions: frozenset[str]
     approves: bool = True
+    organization: int | None = None
 
 
 def person(
-    door: Queries, user: str, *, roles: Iterable[str] = (), scopes: frozenset[str] | None = None, approves: bool = True
-) -> Person:
+    door: Queries, user: str, *, roles: Iterable[str] = (), scopes: frozenset[str] | None = None, approves: bool = True,
+    organization: int | None = None,
+) -> Person:  # fmt: skip
     """A user of the door's tenant with the roles that the registry gives, and those that a key or a token gives
     besides; `scopes` can only take away. Raises KeyInvalid for who is not active any more: no key of theirs, whatever
     roles it has of its own, lets them in."""
@@ -197,8 +200,13 @@ def person(
     groups = tuple(body.get("groups") or ())
     return Person(
         door.tenant, user, str(body.get("name") or user), held, groups, allowed if scopes is None else allowed & scopes,
-        approves,
+        approves, _organization(body) if organization is None else organization,
     )  # fmt: skip
+
+
+def _organization(body: Mapping[str, Any]) -> int | None:
+    number = body.get("organization_id")
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
 def same_person(door: Queries, user: str | None, other: str | None) -> bool:

@@ -7,13 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from penstock.app.language import AppLanguage, Background, Door, LanguageFigures
+from penstock.errors import NotAllowed
 from penstock.net.compiled import Compiled
 from penstock.store.contract import Store
 from penstock.store.releases import ReleaseRow
 
+#: the permission to write definitions
+ADMIN = "pipeline.admin"
+
 
 class PipelineApp(AppLanguage):
     """A definition is in force as soon as it is kept, and messages are taken wherever a store is driven."""
+
+    def admit_author(self, by: Any) -> None:
+        """F-X.31: whichever way a definition comes."""
+        permissions = getattr(by, "permissions", None)
+        if permissions is not None and ADMIN not in permissions:
+            raise NotAllowed(user=by.user, permission=ADMIN)
 
     def submit(self, door: Door, data: dict[str, Any], source: bytes, *, by: str | None, about: str | None) -> Any:
         from penstock.app.pipeline.definitions import define

@@ -17,7 +17,7 @@ from penstock.app.pipeline.starts import Begun, ExecutionStarts, execution_id
 from penstock.app.releases.releases import canonical
 from penstock.app.timestamps import iso
 from penstock.errors import BadInput
-from penstock.errors.pipeline import ExecutionFileNotFound, PipelineKeyConflict
+from penstock.errors.pipeline import ExecutionFileNotFound, PipelineKeyConflict, PipelineScope
 from penstock.executors.processors.stage_input import StageFile
 from penstock.lang.pipeline.keys import manual_key, request_key
 from penstock.lang.pipeline.matching import Mismatch, unfit
@@ -41,11 +41,16 @@ class ManualStart(msgspec.Struct, kw_only=True, frozen=True):
     params: dict[str, Any] = {}
 
 
-async def begin(door: Penstock, code: str, asked: ManualStart, *, by: str, key: str | None = None) -> Begun:
-    """`key` is the caller's own: with it the same is begun once, and something else is refused. Raises
-    PipelineKeyConflict, ExecutionFileNotFound, BadInput, MessageInvalid."""
+async def begin(
+    door: Penstock, code: str, asked: ManualStart, *, by: str, key: str | None = None, organization: int | None = None
+) -> Begun:
+    """`key` is the caller's own: with it the same is begun once, and something else is refused. `organization`: the
+    only one that the caller belongs to. Raises PipelineKeyConflict, PipelineScope, ExecutionFileNotFound, BadInput,
+    MessageInvalid."""
     definition = definition_of(door, code)
-    message, file_id = await _file(door, asked)
+    message, file_id = await _file(door, asked, organization)
+    if organization is not None and message.organization_id != organization:
+        raise PipelineScope(why="The file is another organisation's than yours")
     _check_fits(definition, message)
     await door.nets.prepare(definition.net)
     digest = hashlib.sha256(canonical([code, msgspec.to_builtins(asked)])).hexdigest()
@@ -72,7 +77,7 @@ async def ended(door: Penstock, id: str, within_s: float) -> Execution | None:
     return execution(door, id)
 
 
-async def _file(door: Penstock, asked: ManualStart) -> tuple[FileMessage, int]:
+async def _file(door: Penstock, asked: ManualStart, organization: int | None) -> tuple[FileMessage, int]:
     if (asked.file_id is None) == (asked.message is None):
         raise BadInput(what="the file", why="it is named by «fileId», or by «bucket» and «key»")
     if asked.file_id is not None:
@@ -80,7 +85,7 @@ async def _file(door: Penstock, asked: ManualStart) -> tuple[FileMessage, int]:
         if row is None:
             raise ExecutionFileNotFound(why=f"no file has the number {asked.file_id}")
         return message_of_file(row), row.id
-    told = {"occurredAt": iso(door.now()), **(asked.message or {})}
+    told = {"occurredAt": iso(door.now()), "organizationId": organization, **(asked.message or {})}
     if "size" not in told:
         there = await file_info(door, StageFile(str(told.get("bucket", "")), str(told.get("key", ""))))
         told = {"etag": there.etag, **told, "size": there.size}

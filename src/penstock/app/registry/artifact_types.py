@@ -177,11 +177,16 @@ def _tool(body: Mapping[str, Any]) -> list[Finding]:
 
 def _user(body: Mapping[str, Any]) -> list[Finding]:
     hint = 'Write {"roles": ["quality_manager"]}.'
-    return [
+    findings = [
         _finding("wrong_type", f"«{name}» is a list of names.", f"/{name}{at}", hint)
         for name in ("roles", "groups")
         for at in _no_names(body.get(name, []))
     ]
+    number = body.get("organization_id", 0)
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**63:
+        message = "«organization_id» is a whole number, at least 0."
+        findings.append(_finding("wrong_type", message, "/organization_id", "Leave it out: the whole tenant."))
+    return findings
 
 
 def _no_names(given: Any) -> list[str]:

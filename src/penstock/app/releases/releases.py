@@ -158,6 +158,7 @@ class Releases:
         author = four_eyes.author_of(self.door, by, data)
         if isinstance(data, dict):
             own = app_language(language_of(read).name)
+            own.admit_author(by)
             done: Submission | None = own.submit(self.door, dict(data), source, by=author, about=change_summary)
             if done is not None:
                 return done
