@@ -1,5 +1,4 @@
-"""Bad files, bad processors and bad stores, through the whole of a pipeline: the right status and code, no process left
-behind, and the next file goes on."""
+"""Bad files, bad processors and bad stores through whole pipelines: the right end, and the next file goes on."""
 
 from __future__ import annotations
 
