@@ -12,7 +12,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.pipeline import steering
 from penstock.app.pipeline.executions import Execution, execution, executions, logs
 from penstock.app.pipeline.intake.ingest import Ingest
-from penstock.app.pipeline.usage import usage
+from penstock.app.pipeline.measures.usage import usage
 from penstock.errors.pipeline import ExecutionNotFound, ExecutionState, PipelineScope
 from penstock.executors.contract import Done, failed
 from penstock.lang.pipeline.messages import messages_of

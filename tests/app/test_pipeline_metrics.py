@@ -12,8 +12,8 @@ from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.series import exposed
 from penstock.app.pipeline.intake.consumer import DEAD_QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
-from penstock.app.pipeline.metrics import metrics, thresholds
-from penstock.app.pipeline.usage import usage
+from penstock.app.pipeline.measures.metrics import metrics, thresholds
+from penstock.app.pipeline.measures.usage import usage
 from penstock.executors.contract import failed
 from penstock.lang.pipeline.messages import messages_of
 from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended

@@ -14,7 +14,7 @@ from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.series import exposed
 from penstock.app.pipeline.executions import execution, logs
 from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, MAX_RECEIVES, QUEUE, QueueConsumer
-from penstock.app.pipeline.metrics import metrics
+from penstock.app.pipeline.measures.metrics import metrics
 from penstock.executors.parts.personal_data import hashed, masked
 from tests.app.pipelines import EXAMPLE, a_stage
 from tests.app.test_pipeline_bad_files import plant, scene

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import astuple
 
-from penstock.store.address import DEFAULT_TENANT
 from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.sql import Sql, marks
 from penstock.store.table_shape import Table
@@ -143,8 +142,8 @@ class ExecutionStore(Protocol):
         """The executions with a trace id, and how they stand; the oldest first."""
         ...
 
-    def notification_configs(self, tenant: str) -> list[dict[str, Any]]:
-        """Of the definitions that are in force for a tenant."""
+    def notification_configs(self, tenants: tuple[str, str]) -> list[dict[str, Any]]:
+        """Of the definitions that are in force for a tenant: its own, and those of the one that defines for all."""
         ...
 
     def completed_for(self, tenant: str, file: int) -> dict[str, str]:
@@ -231,12 +230,12 @@ class SqlExecutions(Sql):
         sql = "SELECT execution_id,status FROM execution WHERE trace_id=? AND tenant_id=? ORDER BY created_at,run"
         return [(row[0], row[1]) for row in self._read(sql, (trace, tenant))]
 
-    def notification_configs(self, tenant: str) -> list[dict[str, Any]]:
+    def notification_configs(self, tenants: tuple[str, str]) -> list[dict[str, Any]]:
         sql = (
             "SELECT notification_config FROM pipeline_definitions WHERE is_active=1 AND notification_config IS NOT NULL"
             " AND tenant_id IN (?,?) ORDER BY pipeline_code,tenant_id"
         )
-        return [msgspec.json.decode(row[0]) for row in self._read(sql, (tenant, DEFAULT_TENANT))]
+        return [msgspec.json.decode(row[0]) for row in self._read(sql, tenants)]
 
     def completed_for(self, tenant: str, file: int) -> dict[str, str]:
         sql = (

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, RootModel, model_validator
 
 from penstock.api.bodies import RequestBody, ResponseBody
-from penstock.app.pipeline import usage
 from penstock.app.pipeline.intake import dead_messages
+from penstock.app.pipeline.measures import usage
 
 #: F-3.7
 _EXAMPLE: dict[str, Any] = {

@@ -18,7 +18,7 @@ from penstock.api.time_fields import moment
 from penstock.app.pipeline.intake.consumer import QUEUE
 from penstock.app.pipeline.intake.dead_messages import dead_page, redrive
 from penstock.app.pipeline.intake.ingest import Ingest
-from penstock.app.pipeline.usage import usage
+from penstock.app.pipeline.measures.usage import usage
 from penstock.errors import MessageInvalid
 from penstock.errors.pipeline import PipelineScope
 from penstock.lang.pipeline.messages import messages_of

@@ -12,7 +12,7 @@ from penstock.api.pipeline.message_shapes import DayUsageOut
 from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_tenant
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
-from penstock.app.pipeline import metrics as view
+from penstock.app.pipeline.measures import metrics as view
 from penstock.store.executions import FailingStage
 
 router = APIRouter(prefix="/pipelines", tags=["pipelines"], route_class=InPipelineWords)

@@ -9,7 +9,7 @@ from penstock.api.bodies import ResponseBody
 from penstock.api.pipeline.pipeline_routes import InPipelineWords
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
-from penstock.app.pipeline import overview as view
+from penstock.app.pipeline.measures import overview as view
 
 router = APIRouter(prefix="/pipelines", tags=["pipelines"], route_class=InPipelineWords)
 

@@ -41,7 +41,7 @@ class PipelineApp(AppLanguage):
         keep_rows(door, row.tenant, row.name)
 
     def figures(self, store: Store, net_of: Callable[[str], Compiled], settings: Mapping[str, Any]) -> LanguageFigures:
-        from penstock.app.pipeline.figures import PipelineFigures
+        from penstock.app.pipeline.measures.figures import PipelineFigures
 
         return PipelineFigures(store, settings)
 

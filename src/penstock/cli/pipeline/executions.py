@@ -8,8 +8,8 @@ import msgspec
 import typer
 
 from penstock.app.pipeline import executions as view
-from penstock.app.pipeline.usage import DayUsage
-from penstock.app.pipeline.usage import usage as usage_of
+from penstock.app.pipeline.measures.usage import DayUsage
+from penstock.app.pipeline.measures.usage import usage as usage_of
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Limit, Store
 from penstock.cli.output import DONE, TONES, moment, print_json, print_list, say, short, status_text

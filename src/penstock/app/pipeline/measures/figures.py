@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.app.pipeline.metrics import HELP, DeadLetters, Figures, IngestTotals, Pending, read_figures, thresholds
+from penstock.app.pipeline.measures.metrics import (
+    HELP,
+    DeadLetters,
+    Figures,
+    IngestTotals,
+    Pending,
+    read_figures,
+    thresholds,
+)
+from penstock.store.address import DEFAULT_TENANT
 from penstock.store.contract import Store
 from penstock.store.executions import FailingStage
 
@@ -26,7 +35,7 @@ class PipelineFigures:
     def channels(self, tenant: str) -> list[Mapping[str, Any]]:
         """F-X.32: those that definitions in force name for executions that end badly, each once."""
         named: list[Mapping[str, Any]] = []
-        for config in self.store.notification_configs(tenant):
+        for config in self.store.notification_configs((tenant, DEFAULT_TENANT)):
             if _BADLY & set(config.get("on") or ()):
                 named += [channel for channel in config.get("channels") or () if channel not in named]
         return named

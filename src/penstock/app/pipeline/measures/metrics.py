@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.app.language import MetricThreshold
 from penstock.app.pipeline.intake.consumer import DEAD_QUEUE
-from penstock.app.pipeline.usage import DayUsage, usage
+from penstock.app.pipeline.measures.usage import DayUsage, usage
 from penstock.app.runs.queries import Queries
 from penstock.dialects.pipeline.stage_rows import moment
 from penstock.errors import PenstockError
