@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from tests.api.pipelines import FileSite, files
+from tests.api.places import ADMIN
+from tests.api.serving import serving, until
 from tests.app.pipelines import a_stage
 
 __all__ = ["files"]
@@ -59,3 +63,16 @@ def test_f_8_4_dead_letters_are_counted_by_cause_and_say_whether_trying_again_ca
     ).json()["items"]]  # fmt: skip
     assert sorted(ids) == sorted(executions[:3]), "a cause leads to its runs"
     assert files.stranger("elsewhere").get("/dead-letters").json()["total"] == 0
+
+
+def test_f_x_20_that_a_new_demo_has_files_to_look_at(tmp_path: Path) -> None:
+    """F-X.10: one table is processed, the other breaks the rule of its stage; both need nothing but the store."""
+    with serving(tmp_path, "dev") as server, closing(server.client(ADMIN)) as client:
+        listed = until(
+            lambda: client.get("/pipelines/executions").json()["items"],
+            lambda items: len(items) == 2 and all(item["completedAt"] for item in items),
+        )
+    told = {item["file"]["key"].rpartition("/")[2]: (item["status"], item["error"]) for item in listed}
+    assert told["orders-2026-11.csv"] == ("COMPLETED", None)
+    status, error = told["orders-2026-12.csv"]
+    assert (status, error["code"]) == ("FAILED", "VALIDATION")

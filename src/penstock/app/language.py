@@ -148,6 +148,9 @@ class AppLanguage:
         """Do events of this source bring documents?"""
         return False
 
+    async def sample(self, door: Door) -> None:
+        """Put something to look at into a new store of a demo, besides the sample tenant's documents."""
+
     def background(self, door: Door) -> Background | None:
         """Of a door that drives its store."""
         return None

@@ -7,6 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from penstock import sample_tenant
+from penstock.app.language import app_languages
 from penstock.app.releases.start_release import start
 from penstock.errors import PenstockError
 
@@ -50,6 +51,9 @@ async def begin(door: Penstock) -> None:
         return
     for name, given in FIRST:
         await _start(door, name, given)
+    for language in app_languages():
+        with contextlib.suppress(PenstockError):
+            await language.sample(door)
 
 
 async def go_on(door: Penstock, every_s: float = EVERY_S) -> None:

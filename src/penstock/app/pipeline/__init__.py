@@ -45,6 +45,11 @@ class PipelineApp(AppLanguage):
 
         return PipelineFigures(store, settings)
 
+    async def sample(self, door: Door) -> None:
+        from penstock.app.pipeline.intake.sample import begin
+
+        await begin(door)
+
     def background(self, door: Door) -> Background:
         from penstock.app.pipeline.background import Consuming
 
