@@ -400,6 +400,10 @@ SETTINGS = {
     "pipelines.sqs.visibility_s": ("300", "Seconds for which a message is invisible to others; longer while in work."),
     "pipelines.sqs.threads": ("1", "How many threads receive."),
     "pipelines.allow_cancel_pending": ("false", "An execution that has not begun may be cancelled, too."),
+    "pipelines.alarms.success_rate": ("0.95", "An alarm where fewer executions of an hour are completed."),
+    "pipelines.alarms.pending_seconds": ("300", "An alarm where an execution waits longer to be picked up."),
+    "pipelines.alarms.retry_rate": ("0.2", "An alarm where more executions of an hour needed another attempt."),
+    "pipelines.alarms.dlq_messages": ("0", "An alarm where more messages could not be taken."),
     "pipelines.rates.NAME": ("", "What one of `wall_ms`, `cpu_ms`, `bytes_in`, `bytes_out`, `llm_tokens` costs."),
     "tenants.NAME.secrets": (
         "",

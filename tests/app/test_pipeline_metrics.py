@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock.app.metrics.alarms import Alarms
 from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.series import exposed
+from penstock.app.pipeline.measures.correlation import correlation
+from penstock.app.pipeline.measures.dashboard import PANELS, grafana
+from penstock.app.pipeline.follow_ups import FollowUpDelivery
 from penstock.app.pipeline.intake.consumer import DEAD_QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
-from penstock.app.pipeline.measures.metrics import metrics, thresholds
+from penstock.app.pipeline.measures.metrics import HELP, metrics, thresholds
 from penstock.app.pipeline.measures.usage import usage
+from penstock.errors.pipeline import ExecutionNotFound
 from penstock.executors.contract import failed
 from penstock.lang.pipeline.messages import messages_of
 from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended
 from tests.conformance.decision.world import go
+from tests.house.files import ROOT
 from tests.servers.places import store_of
 
 BROKEN = failed("IMAGE_BROKEN", "validation", "It is no picture.", {"usage": {"wall_ms": 3, "cpu_ms": 1}})
@@ -165,3 +173,39 @@ def test_f_8_3_usage_costs_a_row_per_day_however_many_executions(tmp_path: Path)
             assert (day.executions, day.cpu_ms) == (6, 48)
 
     go(scene())
+
+
+def test_f_7_1_one_trace_id_leads_from_the_file_to_the_extraction(tmp_path: Path, store: str) -> None:
+    """F-7.1, F-9.5, F-1.3.21, F-1.4.12, F-A.1: file, execution, stages and the event downstream have the same one."""
+    extraction = {"extractionType": "text", "method": "ocr", "confidence": 0.9}
+
+    async def scene() -> None:
+        processor = Processor({"first": {**MADE, "extraction": extraction}})
+        async with driven(tmp_path, a_pipeline(), processor=processor, store=store) as door:
+            (receipt,) = await Ingest(door).take(messages_of(EXAMPLE))
+            mine = door.of("tnt_demo")
+            await ended(mine, receipt.started[0])
+            await FollowUpDelivery(door).step()
+            told = correlation(mine, EXAMPLE["traceId"])
+            (file,), (look,), (event,) = told.files, told.executions, told.extractions
+            assert (file.id, file.key) == (receipt.file_id, "path/to/object")
+            assert (look.execution_id, [stage.stage_code for stage in look.stages]) == (
+                receipt.started[0], ["first", "second"],
+            )  # fmt: skip
+            assert (event.trace_id, event.stage_code, event.confidence) == (EXAMPLE["traceId"], "first", 0.9)
+            asset = door.store.file_asset("tnt_demo", receipt.file_id)
+            assert asset is not None and asset.trace == EXAMPLE["traceId"]
+            with pytest.raises(ExecutionNotFound):
+                correlation(door, EXAMPLE["traceId"])  # another tenant's
+
+    go(scene())
+
+
+def test_f_9_9_the_dashboard_asks_for_metrics_that_there_are() -> None:
+    """F-9.9, F-7.1: success rate, PENDING dwell, top-K failures, retry rate, DLQ."""
+    file = json.loads((ROOT / "deploy" / "grafana" / "pipeline_dashboard.json").read_text())
+    assert file == json.loads(msgspec.json.encode(grafana())), "made by penstock.app.pipeline.measures.dashboard.grafana()"
+    asked = {name for panel in PANELS for name in re.findall(r"pipeline_[a-z_]+", panel.asks)}
+    assert asked <= set(HELP)
+    needed = {"success_rate", "pending_oldest_seconds", "stage_failures", "retry_rate", "dlq_messages", "dlq_rate"}
+    assert {f"pipeline_{name}" for name in needed} <= asked

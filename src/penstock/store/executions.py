@@ -142,6 +142,10 @@ class ExecutionStore(Protocol):
         """The executions with a trace id, and how they stand; the oldest first."""
         ...
 
+    def events_of(self, tenant: str, execution: str, source: str) -> list[bytes]:
+        """The bodies of an execution's events, which begin with its id."""
+        ...
+
     def notification_configs(self, tenants: tuple[str, str]) -> list[dict[str, Any]]:
         """Of the definitions that are in force for a tenant: its own, and those of the one that defines for all."""
         ...
@@ -229,6 +233,11 @@ class SqlExecutions(Sql):
     def by_trace(self, tenant: str, trace: str) -> list[tuple[str, str]]:
         sql = "SELECT execution_id,status FROM execution WHERE trace_id=? AND tenant_id=? ORDER BY created_at,run"
         return [(row[0], row[1]) for row in self._read(sql, (trace, tenant))]
+
+    def events_of(self, tenant: str, execution: str, source: str) -> list[bytes]:
+        sql = "SELECT body FROM event WHERE tenant=? AND id>=? AND id<? AND source=? ORDER BY no"
+        values = (tenant, f"{execution}:", f"{execution};", source)  # the character after the colon
+        return [bytes(row[0]) for row in self._read(sql, values)]
 
     def notification_configs(self, tenants: tuple[str, str]) -> list[dict[str, Any]]:
         sql = (

@@ -23,6 +23,7 @@ class Panel(msgspec.Struct, frozen=True):
     printed: str
     query: str = ""
     unit: str = "short"
+    id_of_seed: str = "W-10.3.1"
 
     @property
     def asks(self) -> str:
@@ -113,16 +114,16 @@ def _seconds(ms: float | None) -> float | None:
     return None if ms is None else ms / 1000
 
 
-def grafana() -> dict[str, Any]:
-    """The dashboard as Grafana imports it; the file in `deploy/grafana` is this."""
+def grafana(name: str = NAME, drawn: tuple[Panel, ...] = PANELS) -> dict[str, Any]:
+    """A dashboard as Grafana imports it; the files in `deploy/grafana` are this."""
     panels: list[dict[str, Any]] = []
-    rows = list(dict.fromkeys(panel.row for panel in PANELS))
+    rows = list(dict.fromkeys(panel.row for panel in drawn))
     y = number = 0
     for row in rows:
         number += 1
         panels.append({"id": number, "type": "row", "title": row, "collapsed": False, "panels": [],
                        "gridPos": {"x": 0, "y": y, "w": 24, "h": 1}})  # fmt: skip
-        mine = [panel for panel in PANELS if panel.row == row]
+        mine = [panel for panel in drawn if panel.row == row]
         for i, panel in enumerate(mine):
             number += 1
             at = {"x": i * (24 // len(mine)), "y": y + 1, "w": 24 // len(mine), "h": 8}
@@ -130,7 +131,7 @@ def grafana() -> dict[str, Any]:
         y += 9
     source = {"name": "datasource", "type": "datasource", "query": "prometheus", "label": "Prometheus"}
     return {
-        "uid": NAME.replace("_", "-"), "title": NAME, "tags": ["penstock"], "timezone": "browser", "editable": True,
+        "uid": name.replace("_", "-"), "title": name, "tags": ["penstock"], "timezone": "browser", "editable": True,
         "schemaVersion": 39, "version": 1, "refresh": "30s", "time": {"from": "now-6h", "to": "now"},
         "templating": {"list": [source]}, "annotations": {"list": []}, "panels": panels,
     }  # fmt: skip
@@ -144,7 +145,7 @@ def _panel(panel: Panel, number: int, at: dict[str, int]) -> dict[str, Any]:
     # what Grafana calls a histogram makes buckets of raw values; ours are made already, so their quantile is a line
     kind = "timeseries" if panel.type == "histogram" else panel.type
     return {
-        "id": number, "type": kind, "title": panel.title, "description": f"W-10.3.1: {panel.printed}",
+        "id": number, "type": kind, "title": panel.title, "description": f"{panel.id_of_seed}: {panel.printed}",
         "datasource": source, "gridPos": at, "targets": [target],
         "fieldConfig": {"defaults": {"unit": panel.unit}, "overrides": []}, "options": {},
     }  # fmt: skip

@@ -8,6 +8,7 @@ import msgspec
 import typer
 
 from penstock.app.pipeline import executions as view
+from penstock.app.pipeline.measures.correlation import correlation
 from penstock.app.pipeline.measures.usage import DayUsage
 from penstock.app.pipeline.measures.usage import usage as usage_of
 from penstock.cli.open_store import reading
@@ -89,6 +90,29 @@ def _print_stage(stage: view.StageLog) -> None:
         say((f"      {stage.output_ref}", "bright_black"), f"  {stage.mime or ''} {stage.size or 0} bytes")
     elif stage.output is not None:
         say(("      ", ""), short(stage.output, 160))
+
+
+def trace(
+    id: Annotated[str, typer.Argument(metavar="TRACE", help="A trace id, as `show` has it.")],
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Show everything with one trace id: file, executions, stages, extractions."""
+    with reading(store) as door:
+        told = correlation(door, id)
+    if json:
+        print_json(msgspec.to_builtins(told))
+        return DONE
+    for file in told.files:
+        say(("file ", "bright_black"), (f"{file.bucket}/{file.key}", "bold"), f"  {file.mime} {file.size} bytes")
+    for look in told.executions:
+        say((look.execution_id, "bold"), f"  {look.pipeline_code}  ", status_text(look.status))
+        for stage in look.stages:
+            status: Any = status_text(stage.status) if stage.status is not None else ("to come", TONES["idle"])
+            say(f"  {stage.stage_code}  ", status, (f"  {stage.output_ref or ''}", "bright_black"))
+    for each in told.extractions:
+        say(f"extraction  {each.stage_code}  {each.extraction_type}  {each.method}  {each.confidence}")
+    return DONE
 
 
 def usage(

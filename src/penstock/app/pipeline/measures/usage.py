@@ -35,8 +35,8 @@ class DayUsage(msgspec.Struct, rename="camel"):
 
 
 def usage(door: Queries, *, since: int = 0, until: int | None = None) -> list[DayUsage]:
-    """By the days on which executions were created (UTC), the oldest first; the days of both times are in it."""
-    last = "9" if until is None else moment(until)[:10] + "~"
+    """By the days on which executions were created (UTC), the oldest first: each day that has a part of that time."""
+    last = "9" if until is None else _day(max(0, until - 1)) + "~"
     days = [DayUsage(*msgspec.structs.astuple(row)) for row in door.store.usage_days(door.tenant, _day(since), last)]
     settings = door.settings
     for day in days:
