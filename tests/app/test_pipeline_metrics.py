@@ -13,11 +13,11 @@ import pytest
 from penstock.app.metrics.alarms import Alarms
 from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.series import exposed
-from penstock.app.pipeline.measures.correlation import correlation
-from penstock.app.pipeline.measures.dashboard import PANELS, grafana
 from penstock.app.pipeline.follow_ups import FollowUpDelivery
 from penstock.app.pipeline.intake.consumer import DEAD_QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
+from penstock.app.pipeline.measures.correlation import correlation
+from penstock.app.pipeline.measures.dashboard import PANELS, grafana
 from penstock.app.pipeline.measures.metrics import HELP, metrics, thresholds
 from penstock.app.pipeline.measures.usage import usage
 from penstock.errors.pipeline import ExecutionNotFound
@@ -204,7 +204,7 @@ def test_f_7_1_one_trace_id_leads_from_the_file_to_the_extraction(tmp_path: Path
 def test_f_9_9_the_dashboard_asks_for_metrics_that_there_are() -> None:
     """F-9.9, F-7.1: success rate, PENDING dwell, top-K failures, retry rate, DLQ."""
     file = json.loads((ROOT / "deploy" / "grafana" / "pipeline_dashboard.json").read_text())
-    assert file == json.loads(msgspec.json.encode(grafana())), "made by penstock.app.pipeline.measures.dashboard.grafana()"
+    assert file == json.loads(msgspec.json.encode(grafana())), "made by measures.dashboard.grafana()"
     asked = {name for panel in PANELS for name in re.findall(r"pipeline_[a-z_]+", panel.asks)}
     assert asked <= set(HELP)
     needed = {"success_rate", "pending_oldest_seconds", "stage_failures", "retry_rate", "dlq_messages", "dlq_rate"}
