@@ -65,7 +65,7 @@ async def _let_go(held: Held, id: str, steps: int) -> None:
 
 @pytest.mark.timeout(120 + RACES)
 def test_f_a_12_cancel_and_completion_have_one_winner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """F-A.12, F-S.4, F-9.4: a 202 ends CANCELLED, a 409 ends COMPLETED, none ends twice; both happen."""
+    """F-A.12, F-2.2, F-S.4, F-9.4: a 202 ends CANCELLED, a 409 ends COMPLETED, none ends twice; both happen."""
     seed = SEED or str(time.time_ns())
     draw, count = random.Random(seed), collections.Counter[str]()
 

@@ -114,7 +114,7 @@ def test_f_a_14_two_re_runs_at_once_are_one(tmp_path: Path) -> None:
 
 
 def test_f_a_10_cancel_lets_the_stage_end_and_no_other_begin(tmp_path: Path) -> None:
-    """F-A.10, F-A.11, F-2.6, F-X.8: asked again meanwhile it is accepted; ended ones are refused."""
+    """F-A.10, F-A.11, F-2.3, F-2.6, F-X.8: asked again meanwhile it is accepted; ended ones are refused."""
 
     async def scene() -> None:
         gate = Gate()
@@ -122,6 +122,7 @@ def test_f_a_10_cancel_lets_the_stage_end_and_no_other_begin(tmp_path: Path) -> 
         async with driven(tmp_path, a_pipeline(stages=THREE), processor=processor) as door:
             mine, id = await begun(door)
             await gate.entered.wait()
+            assert statuses(execution(mine, id)) == ["RUNNING", None, None]
             await steering.cancel(mine, id)
             await steering.cancel(mine, id)
             assert (execution(mine, id).status, execution(mine, id).cancel_requested) == ("RUNNING", True)
@@ -274,7 +275,7 @@ def test_f_x_6_what_waits_for_its_next_attempt_counts_it(tmp_path: Path) -> None
 
 
 def test_f_a_8_stages_out_of_time_end_the_execution_as_timeout(tmp_path: Path) -> None:
-    """F-A.8, F-X.6: the stage and the execution are TIMEOUT, what hangs is stopped, and a retry is accepted."""
+    """F-A.8, F-2.2, F-2.4: the stage and the execution are TIMEOUT, what hangs is gone; a retry is accepted."""
 
     async def scene() -> None:
         gate = Gate()  # never opened

@@ -154,7 +154,7 @@ def bucket(name: str) -> str:
 
 
 def test_f_p_1_from_a_put_object_to_an_output_object_and_its_event_over_sockets(tmp_path: Path, cloud: Aws) -> None:
-    """F-P.1, F-3.1, F-4.3, F-5.1, F-7.1, F-9.5, F-9.7, F-X.16, F-X.24: S3 → notification → SQS → execution → stages in
+    """F-P.1, F-3.1, F-4.3, F-5.1, F-7.1, F-9.5, F-9.7, F-X.24: S3 → notification → SQS → execution → stages in
     processes of their own → output object → event in an SQS queue; the trace is the same all along."""
     pytest.importorskip("obstore", reason="obstore is not installed")
 

@@ -30,7 +30,7 @@ STAGES = [
 def test_the_terms_of_the_seed_on_one_file(tmp_path: Path) -> None:
     """F-0.1 the definition: purpose, type, resources, stages. F-0.2 a stage: order, side by side, retries. F-0.3 the
     execution of one file. F-0.4 the stage log, large data by reference. F-0.6 the idempotency key. F-0.7 the trace
-    through all of it. F-1.0.1 ids: numbers inside, UUIDs outside. F-1.0.3, F-4.3, F-7.3: cold data is an object."""
+    through all of it. F-1.0.1 ids: numbers inside, UUIDs outside. F-1.0.3: cold data is an object."""
 
     async def made() -> None:
         more = {"resource_requirements": {"memory_mb": 300}, "parallelism": 2, "priority": 5}

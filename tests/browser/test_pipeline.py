@@ -92,7 +92,7 @@ def test_f_6_2_one_execution_shows_its_stages_and_files(scene: Scene, site: File
     expect(page.locator(".file-table .preview-rows td").first).to_have_text("K7412")
 
 
-def test_f_2_7_a_failed_one_opens_at_its_stage_and_is_resumed(scene: Scene, site: FileSite, window: Open) -> None:
+def test_f_2_7_failed_ones_open_at_their_stage_and_are_resumed(scene: Scene, site: FileSite, window: Open) -> None:
     """F-6.5, F-X.7: it says why, what was kept, and what would happen; then it goes on from that stage."""
     site.answers["qms"] = 503
     execution = scene.picture("L05_cam2_resumed.png")
@@ -115,7 +115,7 @@ def test_f_2_7_a_failed_one_opens_at_its_stage_and_is_resumed(scene: Scene, site
     assert [stage["attempt"] for stage in body["stages"]].count(1) == 4, "only the failed stage was done again"
 
 
-def test_f_2_8_a_rerun_is_a_new_execution_that_is_linked(scene: Scene, site: FileSite, window: Open) -> None:
+def test_f_2_8_reruns_are_new_executions_that_are_linked(scene: Scene, site: FileSite, window: Open) -> None:
     page = window(OPERATOR, of=site.server, tongue="en")
     page.goto(f"/pipelines/{scene.failed}")
     page.get_by_role("button", name="Re-run").click()
@@ -127,7 +127,7 @@ def test_f_2_8_a_rerun_is_a_new_execution_that_is_linked(scene: Scene, site: Fil
     expect(page.locator("h1 .badge")).to_have_text("Failed")
 
 
-def test_f_2_6_a_cancel_waits_for_the_end_of_the_stage(scene: Scene, site: FileSite, window: Open) -> None:
+def test_f_2_6_cancels_wait_for_the_end_of_the_stage(scene: Scene, site: FileSite, window: Open) -> None:
     """F-X.8: accepted at once, told as under way, and CANCELLED when the stage has ended."""
     held = scene.hold()
     execution = scene.picture("cancelled.png")
@@ -221,14 +221,14 @@ def _routes(scene: Scene) -> list[str]:
 
 
 @pytest.mark.parametrize(("tongue", "theme"), [("ko", "light"), ("en", "dark")])
-def test_f_6_1_every_view_of_files_speaks_and_can_be_used_by_all(
+def test_every_view_of_files_speaks_and_can_be_used_by_all(
     tongue: str, theme: str, scene: Scene, site: FileSite, window: Open, watch: Watch
 ) -> None:
     page = window(OPERATOR, of=site.server, tongue=tongue, theme=theme)
     walk(page, _routes(scene), watch.taken, cold=tongue == "ko")
 
 
-def test_f_6_2_a_phone_shows_files_in_one_column(scene: Scene, site: FileSite, window: Open, watch: Watch) -> None:
+def test_phones_show_files_in_one_column(scene: Scene, site: FileSite, window: Open, watch: Watch) -> None:
     page = window(OPERATOR, of=site.server, phone=True)
 
     def look() -> list[str]:
