@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,3 +102,68 @@ def test_f_x_26_the_words_of_the_seed_are_one_component_with_those_of_workflows(
     retry = node(net, "only").retry
     assert retry is not None and retry.kind == {"IMMEDIATE": "fixed"}.get(strategy, strategy.lower())
     assert [delay_ms(retry, attempt, "") for attempt in range(1, 5)] == delays
+
+
+#: the seed's columns, and what a good execution of one stage has there
+EXECUTION: list[tuple[str, str, Callable[[Any], Any]]] = [
+    ("F-1.3.2", "execution_id", lambda v: len(v) == 36), ("F-1.3.3", "pipeline_id", lambda v: isinstance(v, int)),
+    ("F-1.3.5", "tenant_id", lambda v: v == TENANT), ("F-1.3.6", "organization_id", lambda v: v is None),
+    ("F-1.3.7", "parent_execution_id", lambda v: v is None), ("F-1.3.10", "priority", lambda v: v == 5),
+    ("F-1.3.12", "total_stages", lambda v: v == 1), ("F-1.3.12", "completed_stages", lambda v: v == 1),
+    ("F-1.3.13", "input_params", lambda v: json.loads(v) == {"least": 2}),
+    ("F-1.3.13", "output_results", lambda v: "s1" in json.loads(v)["stages"]),
+    ("F-1.3.13", "execution_context", lambda v: isinstance(json.loads(v), dict)),
+    ("F-1.3.15", "error_code", lambda v: v is None), ("F-1.3.18", "worker_id", lambda v: 0 < len(v) <= 100),
+    ("F-1.3.19", "resource_usage", lambda v: json.loads(v)["bytes_in"] > 0),
+    ("F-1.3.19", "performance_metrics", lambda v: isinstance(json.loads(v), dict)),
+    ("F-1.3.21", "trace_id", lambda v: v == "0" * 32), ("F-1.3.22", "started_at", lambda v: v.endswith("Z")),
+    ("F-1.3.22", "completed_at", lambda v: v.endswith("Z")), ("F-1.3.23", "duration_ms", lambda v: v >= 0),
+]  # fmt: skip
+LOG: list[tuple[str, str, Callable[[Any], Any]]] = [
+    ("F-1.4.2", "execution_id", lambda v: isinstance(v, int)), ("F-1.4.3", "stage_id", lambda v: isinstance(v, int)),
+    ("F-1.4.4", "stage_execution_id", lambda v: len(v) == 36), ("F-1.4.5", "tenant_id", lambda v: v == TENANT),
+    ("F-1.4.5", "organization_id", lambda v: v is None), ("F-1.4.7", "input_ref", lambda v: v == "inbox/a.png"),
+    ("F-1.4.7", "output_ref", lambda v: v.endswith("/1-s1/1/output.png")),
+    ("F-1.4.8", "stage_context", lambda v: json.loads(v)["mime"] == "image/png"),
+    ("F-1.4.10", "retry_count", lambda v: v == 0), ("F-1.4.11", "resource_usage", lambda v: json.loads(v)["bytes_in"]),
+    ("F-1.4.11", "performance_metrics", lambda v: json.loads(v)["width"] == 100),
+    ("F-1.4.12", "trace_id", lambda v: v == "0" * 32), ("F-1.4.13", "started_at", lambda v: v.endswith("Z")),
+]  # fmt: skip
+
+
+def test_what_a_stage_was_asked_for_is_in_the_tables_of_the_seed(tmp_path: Path) -> None:
+    """F-X.33: `metrics_config` in the stage's performance_metrics. F-2.2, F-2.3: RUNNING ends COMPLETED, and the stage
+    began with its processor."""
+    only = a_stage(
+        "s1", 1, processor_type="ImageThumbnail", processor_config={"size": 100},
+        metrics_config={"emit": ["width", "cpu_ms"], "sample": 1},
+    )  # fmt: skip
+
+    async def made() -> None:
+        async with plant(tmp_path, only, priority=5, default_params={"least": 2}) as here:
+            look = await here.put("a.png", png(200, 100), "image/png")
+            assert look.status == "COMPLETED"
+            with sqlite3.connect(tmp_path / "s.db") as c:
+                c.row_factory = sqlite3.Row
+                (row,) = c.execute("SELECT * FROM pipeline_executions").fetchall()
+                (log,) = c.execute("SELECT * FROM pipeline_stage_logs").fetchall()
+            wrong = [(id, name, row[name]) for id, name, good in EXECUTION if not good(row[name])]
+            wrong += [(id, name, log[name]) for id, name, good in LOG if not good(log[name])]
+            assert wrong == []
+
+    scene(made)
+
+
+def test_f_p_2_tables_have_no_foreign_keys_and_deleting_is_soft(tmp_path: Path) -> None:
+    """F-P.2, F-P.3: the store that a pipeline makes has none; and the index of pick-up is there."""
+
+    async def made() -> None:
+        async with plant(tmp_path, a_stage("s1", 1)):
+            with sqlite3.connect(tmp_path / "s.db") as c:
+                tables = [name for (name,) in c.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+                keys = [(table, key) for table in tables for key in c.execute(f'PRAGMA foreign_key_list("{table}")')]
+                indexes = {name for (name,) in c.execute("SELECT name FROM sqlite_master WHERE type='index'")}
+            assert len(tables) > 10 and keys == []
+            assert "run_pick" in indexes
+
+    scene(made)

@@ -44,18 +44,20 @@ class StageRow(msgspec.Struct):
     warned: bool = False
     context: dict[str, Any] = {}
     usage: dict[str, int] = {}
+    metrics: dict[str, float] = {}  # those that the stage was asked for (F-X.33)
 
     def columns(self, run: int, execution: str, tenant: str, organization: int | None, trace: str) -> tuple[Any, ...]:
         context = {"attempt": self.attempt, "sequence": self.stage.place, **self.context}
         error = self.error
         took = None if self.ended is None else self.ended - self.began
+        figures = None if took is None else {**self.metrics, "duration_ms": took, "retries": self.retries}
         return (
             run, self.seq, run << _FACTS | self.seq, self.stage.id, self.stage.code,
             str(uuid.uuid5(uuid.NAMESPACE_URL, f"penstock:{execution}/{self.seq}")), tenant, organization, self.status,
             self.input_ref, self.output_ref, json_text(context),
             None if error is None else error_text(f"{error.code}: {error.message}"), log_ref(error), self.retries,
-            json_text(self.usage), None if took is None else json_text({"duration_ms": took, "retries": self.retries}),
-            trace, moment(self.began), None if self.ended is None else moment(self.ended), took,
+            json_text(self.usage), None if figures is None else json_text(figures), trace, moment(self.began),
+            None if self.ended is None else moment(self.ended), took,
         )  # fmt: skip
 
     def answered(self, body: Any) -> None:
@@ -72,6 +74,8 @@ class StageRow(msgspec.Struct):
         if isinstance(extraction, dict):
             kind = str(extraction.get("extractionType", ""))[:100]
             self.context["extraction"] = {"type": kind, "confidence": extraction.get("confidence")}
+        metrics = body.get("metrics")
+        self.metrics = metrics if isinstance(metrics, dict) else {}
         self.use(body.get("usage"))
 
     def use(self, usage: Any) -> dict[str, int]:
