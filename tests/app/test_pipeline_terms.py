@@ -105,7 +105,7 @@ def test_f_x_26_the_words_of_the_seed_are_one_component_with_those_of_workflows(
 
 
 #: the seed's columns, and what a good execution of one stage has there
-EXECUTION: list[tuple[str, str, Callable[[Any], Any]]] = [
+EXECUTION = [
     ("F-1.3.2", "execution_id", lambda v: len(v) == 36), ("F-1.3.3", "pipeline_id", lambda v: isinstance(v, int)),
     ("F-1.3.5", "tenant_id", lambda v: v == TENANT), ("F-1.3.6", "organization_id", lambda v: v is None),
     ("F-1.3.7", "parent_execution_id", lambda v: v is None), ("F-1.3.10", "priority", lambda v: v == 5),
@@ -119,7 +119,7 @@ EXECUTION: list[tuple[str, str, Callable[[Any], Any]]] = [
     ("F-1.3.21", "trace_id", lambda v: v == "0" * 32), ("F-1.3.22", "started_at", lambda v: v.endswith("Z")),
     ("F-1.3.22", "completed_at", lambda v: v.endswith("Z")), ("F-1.3.23", "duration_ms", lambda v: v >= 0),
 ]  # fmt: skip
-LOG: list[tuple[str, str, Callable[[Any], Any]]] = [
+LOG = [
     ("F-1.4.2", "execution_id", lambda v: isinstance(v, int)), ("F-1.4.3", "stage_id", lambda v: isinstance(v, int)),
     ("F-1.4.4", "stage_execution_id", lambda v: len(v) == 36), ("F-1.4.5", "tenant_id", lambda v: v == TENANT),
     ("F-1.4.5", "organization_id", lambda v: v is None), ("F-1.4.7", "input_ref", lambda v: v == "inbox/a.png"),
@@ -131,27 +131,40 @@ LOG: list[tuple[str, str, Callable[[Any], Any]]] = [
 ]  # fmt: skip
 
 
-def test_what_a_stage_was_asked_for_is_in_the_tables_of_the_seed(tmp_path: Path) -> None:
-    """F-X.33: `metrics_config` in the stage's performance_metrics. F-2.2, F-2.3: RUNNING ends COMPLETED, and the stage
-    began with its processor."""
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """An execution of one stage, and its log, as readers of the seed's tables see them."""
+    folder = tmp_path_factory.mktemp("tables")
     only = a_stage(
         "s1", 1, processor_type="ImageThumbnail", processor_config={"size": 100},
         metrics_config={"emit": ["width", "cpu_ms"], "sample": 1},
     )  # fmt: skip
+    read: dict[str, Any] = {}
 
     async def made() -> None:
-        async with plant(tmp_path, only, priority=5, default_params={"least": 2}) as here:
-            look = await here.put("a.png", png(200, 100), "image/png")
-            assert look.status == "COMPLETED"
-            with sqlite3.connect(tmp_path / "s.db") as c:
+        async with plant(folder, only, priority=5, default_params={"least": 2}) as here:
+            assert (await here.put("a.png", png(200, 100), "image/png")).status == "COMPLETED"
+            with sqlite3.connect(folder / "s.db") as c:
                 c.row_factory = sqlite3.Row
-                (row,) = c.execute("SELECT * FROM pipeline_executions").fetchall()
-                (log,) = c.execute("SELECT * FROM pipeline_stage_logs").fetchall()
-            wrong = [(id, name, row[name]) for id, name, good in EXECUTION if not good(row[name])]
-            wrong += [(id, name, log[name]) for id, name, good in LOG if not good(log[name])]
-            assert wrong == []
+                (read["execution"],) = c.execute("SELECT * FROM pipeline_executions").fetchall()
+                (read["log"],) = c.execute("SELECT * FROM pipeline_stage_logs").fetchall()
 
     scene(made)
+    return read
+
+
+@pytest.mark.parametrize(("requirement", "name", "good"), EXECUTION)
+def test_a_column_of_executions(rows: dict[str, Any], requirement: str, name: str, good: Callable[[Any], Any]) -> None:
+    """F-2.2: RUNNING has ended COMPLETED."""
+    assert rows["execution"]["status"] == "COMPLETED"
+    assert good(rows["execution"][name]), rows["execution"][name]
+
+
+@pytest.mark.parametrize(("requirement", "name", "good"), LOG)
+def test_a_column_of_stage_logs(rows: dict[str, Any], requirement: str, name: str, good: Callable[[Any], Any]) -> None:
+    """F-2.3: it began with its processor. F-X.33: what `metrics_config` asks for is in its performance_metrics."""
+    assert rows["log"]["status"] == "COMPLETED"
+    assert good(rows["log"][name]), rows["log"][name]
 
 
 def test_f_p_2_tables_have_no_foreign_keys_and_deleting_is_soft(tmp_path: Path) -> None:
