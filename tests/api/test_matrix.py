@@ -58,13 +58,16 @@ def world(either: Server) -> dict[str, Any]:
     (taken,) = admin.post("/pipelines/ingest", json=message).json()["files"]
     (execution,) = taken["executionIds"]
     until(lambda: admin.get(f"/pipelines/executions/{execution}").json()["status"], lambda status: status == "FAILED")
+    yearly = {"schedule_name": "yearly", "pipeline_code": "FILES_OF_OURS", "schedule_type": "CRON"}
+    schedule = admin.post("/pipelines/schedules", json={**yearly, "cron_expression": "0 0 1 1 *"})
+    assert schedule.status_code == 201, schedule.text
     assert admin.put("/secrets/canary", json={"value": "canary-5f1d"}).status_code == 204
     assert admin.put("/drafts/mine", json={"body": "mine"}).status_code == 200
     key = admin.post("/keys", json={"name": "to be revoked", "user": OPERATOR}).json()["id"]
     return {
         "spec": httpx2.get(f"{either.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
         "key": key, "other": made.json()["token"], "viewer": viewer.json()["token"],
-        "execution": execution,
+        "execution": execution, "schedule": str(schedule.json()["id"]),
         "processes": {"definitions": "ours", "instances": instance, "workitems": item["id"]},
     }  # fmt: skip
 
@@ -100,7 +103,7 @@ def _path(path: str, world: dict[str, Any]) -> str:
         "name": "canary" if path.startswith("/secrets") else "wf_defect_alert_v2", "workflow_id": "wf_defect_alert_v2",
         "workflow": "wf_defect_alert_v2", "key": "mine", "label": "Ask", "number": "1", "batch": "something",
         "sample_id": f"sample-{run}", "executionId": world["execution"], "stageCode": "only", "code": "FILES_OF_OURS",
-        "scheduleId": "1",
+        "scheduleId": world["schedule"],
     }  # fmt: skip
     first = path.split("/")[1]
     things = {
@@ -158,7 +161,8 @@ def _seen(either: Server, world: dict[str, Any]) -> dict[str, Any]:
         "/roles", "/templates", "/connections", "/rule-packs", "/calendars", "/channels", "/secrets", "/keys",
         "/configs", "/config-proposals", "/aas-shells", "/robots",
         "/drafts", "/tenants", "/processes/definitions", "/processes/workitems", "/processes/events",
-        "/pipelines/executions", "/pipelines/dlq", f"/pipelines/executions/{world['execution']}",
+        "/pipelines/executions", "/pipelines/dlq", "/pipelines/schedules",
+        f"/pipelines/executions/{world['execution']}",
         f"/runs/{world['run']}/facts", f"/runs/{world['diagram']}/facts",
     )  # fmt: skip
     found = {one: admin.get(one).json() for one in lists}

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 9e3775ed6c65b8668e2accc6c048b7892e4366013f2e37fee19ee8cbd84615ca.
+ * Made from 13e494e3ab45fece52b7c8f4ead2fd5e991fd95d0f43cc5884817b14245731fc.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -288,6 +288,12 @@ export interface components {
             }[];
             status: string;
             steps: components["schemas"]["StepOut"][];
+        };
+        CorrelationOut: {
+            executions: components["schemas"]["TracedExecutionOut"][];
+            extractions: components["schemas"]["TracedExtractionOut"][];
+            files: components["schemas"]["ExecutionFileOut"][];
+            traceId: string;
         };
         DashboardOut: {
             /** Format: date-time */
@@ -2159,6 +2165,31 @@ export interface components {
         TokenPage: {
             items: components["schemas"]["TokenOut"][];
             next: string | null;
+        };
+        TracedExecutionOut: {
+            completedAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            executionId: string;
+            parentExecutionId: string | null;
+            pipelineCode: string;
+            stages: components["schemas"]["TracedStageOut"][];
+            status: string;
+        };
+        TracedExtractionOut: {
+            confidence: number | null;
+            executionId: string;
+            extractionType: string;
+            method: string;
+            stageCode: string;
+            traceId: string;
+        };
+        TracedStageOut: {
+            completedAt: string | null;
+            outputRef: string | null;
+            stageCode: string;
+            startedAt: string | null;
+            status: string | null;
         };
         TraceError: {
             at: string;
