@@ -162,10 +162,10 @@ def test_f_a_18_f_x_3_whoever_is_killed_nothing_is_lost_or_doubled(
             by_attempt = collections.Counter((log.attempt, log.stage_code) for log in rows_of)
             assert set(by_attempt.values()) == {1}, (seed, each.execution_id)
             assert [log.stage_code for log in rows_of if log.status == "COMPLETED"] == list(W.STAGES)
-            for path in (tmp_path / "store.db.artifacts").rglob(f"{each.execution_id}/*/*/output.*"):
-                outputs[each.execution_id, path.parent.parent.name] += 1
 
     go(look())
+    for path in (tmp_path / "store.db.artifacts").rglob("executions/*/*/*/output.*"):
+        outputs[path.parents[2].name, path.parents[1].name] += 1
     assert len(outputs) == 3 * len(killing.files) and set(outputs.values()) == {1}, seed
     with capsys.disabled():
         killed = f"{killing.count['engine']} engines, {killing.count['worker']} workers"
