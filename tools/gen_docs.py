@@ -372,6 +372,9 @@ SETTINGS = {
     "pipelines.buckets.NAME": (
         "", "A bucket of pipelines: `file:///folder`, a path, or `s3://bucket/prefix?endpoint=…&region=…`."
     ),
+    "pipelines.bucket_tenants.NAME": (
+        "", "The tenant whose files lie in bucket NAME; nobody else's executions read it. Not set: every tenant's may."
+    ),
     "pipelines.watch.NAME": ("", "The tenant whose files lie in bucket NAME, a folder that `serve` and `dev` watch."),
     "pipelines.memory_mb": ("processor:MEMORY_MB", "Memory of a stage's process that says nothing, in MiB."),
     "pipelines.max_memory_mb": ("", "The most that a stage may ask for, in MiB. Not set: what it asks for."),

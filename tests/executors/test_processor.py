@@ -336,6 +336,19 @@ def test_f_10_6_that_a_store_that_refuses_an_output_leaves_nothing_half_written(
     assert pipeline.objects() == ["tenants"]
 
 
+@pytest.mark.parametrize(("setting", "may"), [
+    ("pipelines.bucket_tenants.inbox", False), ("pipelines.watch.inbox", False), ("pipelines.bucket_tenants.o", True),
+])  # fmt: skip
+def test_f_9_8_buckets_of_another_tenant_are_not_read(pipeline: PipelineBench, setting: str, may: bool) -> None:
+    """F-6.6: whatever bucket a message names, the operator has said whose it is."""
+    file = pipeline.put("a.txt", b"a", "text/plain")
+    pipeline.bench.settings |= {setting: "other"}
+    if may:
+        assert pipeline.done("Copy", file)["output_ref"]
+    else:
+        assert pipeline.failed("Copy", file).code == "PP-403-SCOPE"
+
+
 @pytest.mark.parametrize("bucket", ["ff-artifacts", "inbox"])
 def test_f_9_8_nobody_works_on_the_file_of_another_tenant(pipeline: PipelineBench, bucket: str) -> None:
     file = pipeline.put("tenants/other/a.txt", b"a", "text/plain")

@@ -99,7 +99,7 @@ class _Attempt:
 
     async def run(self) -> Outcome:
         spec = self._spec()
-        file = input_file(self.args, self.request.tenant)
+        file = input_file(self.args, self.request.tenant, self.buckets)
         if file is None:
             raise ProcessorError("INPUT_INVALID", "there is no file to work on")
         store = self.buckets.artifacts
@@ -125,7 +125,7 @@ class _Attempt:
         if spec.awaits:
             return Done({"stage": self.stage, "output": None})
         with _work_folder(self.buckets.artifacts) as folder:
-            file = input_file(self.args, self.request.tenant) or StageFile("", "")
+            file = input_file(self.args, self.request.tenant, self.buckets) or StageFile("", "")
             context = self._context(spec, file, folder / "none", folder)
             context = msgspec.structs.replace(context, result=self.request.result or self.args.get("undo"))
             made, usage = await self._in_worker(spec, context, rollback=True)

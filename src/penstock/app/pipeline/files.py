@@ -79,8 +79,9 @@ async def _open(door: Penstock, file: StageFile, name: str, most: int | None) ->
 
 
 def _store(door: Penstock, file: StageFile) -> ObjectStore:
-    check_tenant(file, door.tenant)
-    return Buckets(door.host.dispatch.services)[file.bucket]
+    buckets = Buckets(door.host.dispatch.services)
+    check_tenant(file, door.tenant, buckets)
+    return buckets[file.bucket]
 
 
 @contextmanager

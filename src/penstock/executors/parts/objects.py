@@ -389,6 +389,11 @@ class Buckets:
     def artifacts(self) -> ObjectStore:
         return self[ARTIFACTS]
 
+    def owner(self, name: str) -> str | None:
+        """The tenant whose files lie in the bucket, where the operator has said so: no other's executions read it."""
+        owner = self._settings.get(f"pipelines.bucket_tenants.{name}") or self._settings.get(f"pipelines.watch.{name}")
+        return None if owner is None else str(owner)
+
     def _own_folder(self) -> Path:
         store = self._services.path_policy.store
         if store is not None:

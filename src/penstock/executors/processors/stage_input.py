@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from penstock.executors.parts.objects import ARTIFACTS
+from penstock.executors.parts.objects import ARTIFACTS, Buckets
 from penstock.executors.processors.contract import ProcessorError
 
 KEY_MAX = 512
@@ -27,7 +27,7 @@ class StageFile(msgspec.Struct, frozen=True):
         return (self.key if self.bucket == ARTIFACTS else f"{self.bucket}/{self.key}")[:KEY_MAX]
 
 
-def input_file(args: Mapping[str, Any], tenant: str) -> StageFile | None:
+def input_file(args: Mapping[str, Any], tenant: str, buckets: Buckets) -> StageFile | None:
     """What the stage before handed on, else the execution's own file. After a group the first of its members that made
     one counts, or the one that `processor_config.input_stage` names. Raises ProcessorError."""
     before = args.get("input")
@@ -38,7 +38,7 @@ def input_file(args: Mapping[str, Any], tenant: str) -> StageFile | None:
     made = [file for file in files if file is not None and not (own and file.ref == own.ref)]
     file = next(iter(made), None) or own
     if file is not None:
-        check_tenant(file, tenant)
+        check_tenant(file, tenant, buckets)
     return file
 
 
@@ -88,11 +88,12 @@ def _size(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
-def check_tenant(file: StageFile, tenant: str) -> None:
-    """What lies under a tenant's own part of a bucket is for that tenant, whoever names it."""
+def check_tenant(file: StageFile, tenant: str, buckets: Buckets) -> None:
+    """What lies under a tenant's own part of a bucket, or in a bucket of its own, is for that tenant, whoever names
+    it."""
     parts = file.key.split("/", 2)
     own = parts[0] == "tenants" and len(parts) > 1 and parts[1] in (tenant, key_name(tenant))
-    if own or (parts[0] != "tenants" and file.bucket != ARTIFACTS):
+    if own or parts[0] != "tenants" and file.bucket != ARTIFACTS and buckets.owner(file.bucket) in (None, tenant):
         return
     raise ProcessorError("PP-403-SCOPE", "the file belongs to another tenant", "authorization")
 
