@@ -55,6 +55,7 @@ def test_a_picture_is_checked_thumbnailed_and_described(penstock: Shell, inbox: 
     assert "red.png" in penstock("pipeline", "show", line["executionId"][:13]).out
     assert len(penstock("pipeline", "logs", line["executionId"], "--json").json()) == 5
     assert penstock(*WATCH, "--once", "--json").json() == {"ended": [], "unmatched": []}
+    assert "0 violations" in penstock("verify").out
 
 
 def test_f_a_18_killed_in_a_stage_it_goes_on(penstock: Shell, inbox: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ import msgspec
 from penstock.app.access import four_eyes
 from penstock.app.access.candidates import Who
 from penstock.app.releases.documents import compile_source, read_source
-from penstock.app.releases.releases import STATUS, Releases, Submission, canonical
+from penstock.app.releases.releases import STATUS, Releases, Submission, canonical, dsl_hash
 from penstock.dialects.pipeline import about
 from penstock.errors import BadInput, DocumentInvalid, Finding, Place, ReleaseNotFound, VersionConflict
 from penstock.lang.pipeline.checks import dependency_cycle
@@ -75,7 +74,7 @@ def define(door: Runs, document: str | Path | bytes | Mapping[str, Any], *, by: 
     _refuse_cycle(door, code, data)
     row = ReleaseRow(
         door.tenant, code, version, str(uuid.uuid5(uuid.NAMESPACE_URL, f"penstock:{door.tenant}/{code}/{version}")),
-        STATUS.initial, hashlib.sha256(canonical(data)).hexdigest(), door.keep_net(compiled, source), numbered, None,
+        STATUS.initial, dsl_hash({**data, "version": version}), door.keep_net(compiled, source), numbered, None,
         four_eyes.author_of(door, by, data), door.now(),
     )  # fmt: skip
     if not door.store.put_release(row):
