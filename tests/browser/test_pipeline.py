@@ -130,7 +130,7 @@ def test_f_2_8_reruns_are_new_executions_that_are_linked(scene: Scene, site: Fil
 def test_f_2_6_cancels_wait_for_the_end_of_the_stage(scene: Scene, site: FileSite, window: Open) -> None:
     """F-X.8: accepted at once, told as under way, and CANCELLED when the stage has ended."""
     held = scene.hold()
-    execution = scene.picture("cancelled.png")
+    execution = scene.picture("halted.png")
     site.running(execution, "register")
     page = window(OPERATOR, of=site.server, tongue="en")
     listening(page, f"/pipelines/{execution}")
