@@ -337,7 +337,7 @@ NO_WAY_CLI = {
     "keys ls", "keys revoke", "audit verify", "audit ls", "audit head",
 }  # fmt: skip
 NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch"}
-NO_WAY_PIPELINE = {"ingest", "ls", "show", "logs", "cancel", "retry", "dlq", "usage", "schedule", "schedules"}
+NO_WAY_PIPELINE = {"ingest", "ls", "show", "logs", "cancel", "retry", "dlq", "usage", "schedule", "schedules", "trace"}
 NO_WAY_PROCESS = {
     "ls", "show", "bpmn", "versions", "diff", "reject", "instance", "terminate", "compensate", "events",
     "reevaluation", "log",

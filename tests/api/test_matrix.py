@@ -67,7 +67,7 @@ def world(either: Server) -> dict[str, Any]:
     return {
         "spec": httpx2.get(f"{either.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
         "key": key, "other": made.json()["token"], "viewer": viewer.json()["token"],
-        "execution": execution, "schedule": str(schedule.json()["id"]),
+        "execution": execution, "schedule": str(schedule.json()["id"]), "trace": EXAMPLE["traceId"],
         "processes": {"definitions": "ours", "instances": instance, "workitems": item["id"]},
     }  # fmt: skip
 
@@ -103,7 +103,7 @@ def _path(path: str, world: dict[str, Any]) -> str:
         "name": "canary" if path.startswith("/secrets") else "wf_defect_alert_v2", "workflow_id": "wf_defect_alert_v2",
         "workflow": "wf_defect_alert_v2", "key": "mine", "label": "Ask", "number": "1", "batch": "something",
         "sample_id": f"sample-{run}", "executionId": world["execution"], "stageCode": "only", "code": "FILES_OF_OURS",
-        "scheduleId": world["schedule"],
+        "scheduleId": world["schedule"], "traceId": world["trace"],
     }  # fmt: skip
     first = path.split("/")[1]
     things = {

@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.api.serving import until
 from tests.conformance.process.http.world import World
 from tests.conformance.process.make import EXAMPLES, process, service, task
 
@@ -121,6 +122,11 @@ def test_the_hierarchy_holds_and_is_not_begun(office: World) -> None:
     assert office.admin.post("/processes/definitions", json=orphan).json()["warnings"][0]["rule"] == "parent_unknown"
 
 
+def _to_do(office: World, definition: str) -> list[Any]:
+    answer = office.manager.get("/processes/workitems", params={"status": "TODO", "limit": 200})
+    return [item for item in answer.json()["items"] if item["proc_def_id"] == definition]
+
+
 def test_a_process_calls_another(office: World) -> None:
     """P-X.4: by id or by name; the item is IN_PROGRESS until the child ends, and its result comes back."""
     child = office.defined({**process([task("C", name="아이")], []), "process_definition_name": "하위 절차"})
@@ -128,8 +134,7 @@ def test_a_process_calls_another(office: World) -> None:
         calls = task("call", type="subProcess", orchestration={"sub_process": name, "input": {"n": 2}})
         case = office.begun(process([calls, task("after")], ["call>after"]))
         case.until(call="IN_PROGRESS")
-        items = office.manager.get("/processes/workitems", params={"status": "TODO", "limit": 200}).json()["items"]
-        (inner,) = [one for one in items if one["proc_def_id"] == child]
+        (inner,) = until(lambda: _to_do(office, child), bool)  # the child begins in a turn of its own
         look = office.operator.get(f"/processes/instances/{inner['proc_inst_id']}").json()
         assert (look["parent_inst_id"], look["variables"]) == (case.id, {"n": 2})
         done = office.manager.post(f"/processes/workitems/{inner['id']}:submit", json={"result_data": {"n": 3}})
