@@ -252,8 +252,11 @@ def test_a_timeout_ends_the_process(desk, tmp_path):
     """A slow tool is a timeout, and its process does not stay."""
     mark = tmp_path / "pid"
     args = call("tool", "sleeps", {"mark": str(mark)})
-    failure = desk.failed(MCP, args, timeout_ms=6000)
-    assert (failure.code, failure.category) == ("NODE_TIMEOUT", "timeout")
+    for timeout_ms in (6000, 60_000):
+        failure = desk.failed(MCP, args, timeout_ms=timeout_ms)
+        assert (failure.code, failure.category) == ("NODE_TIMEOUT", "timeout")
+        if mark.exists():  # on a machine that is busy the first one may be over before the process is there
+            break
     assert ended(int(mark.read_text()))
 
 
