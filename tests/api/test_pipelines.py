@@ -198,7 +198,7 @@ def test_f_a_16_other_tenants_are_out_of_scope(files: FileSite) -> None:
 def test_f_6_6_organisations_are_apart(files: FileSite) -> None:
     """F-6.6, F-9.8, F-X.22: whoever belongs to one organisation lists, reads, steers and begins nothing of another."""
     code = files.pipeline(a_stage("only", 1))
-    ours, theirs = (files.begun(code, f"{org}.txt", organizationId=org) for org in (7, 8))
+    ours, theirs = (files.begun(code, f"{org}.txt", organizationId=org, traceId=f"{code}-{org}") for org in (7, 8))
     theirs_file = files.ended(theirs)["file"]["id"]
     files.ended(ours)
     made = files.admin.put("/users/seven@x", json={"name": "7", "roles": ["author"], "organization_id": 7})
@@ -217,6 +217,13 @@ def test_f_6_6_organisations_are_apart(files: FileSite) -> None:
     for verb in ("cancel", "retry"):
         assert code_of(seven.post(f"{at}:{verb}")) == (403, "PP-403-SCOPE")
     assert code_of(seven.get("/pipelines/dlq")) == (403, "PP-403-SCOPE")
+    assert code_of(seven.get(f"/pipelines/traces/{code}-8")) == (404, "PP-404-EXEC")
+    (traced,) = seven.get(f"/pipelines/traces/{code}-7").json()["executions"]
+    assert traced["executionId"] == ours
+    for path in ("/runs", f"/runs/{theirs}", f"/runs/{theirs}/facts", "/home"):
+        assert seven.get(path).status_code == 403, f"{path} knows no organisations"
+    for verb in ("cancel", "retry"):
+        assert seven.post(f"/runs/{theirs}/{verb}", json={}).status_code == 403
     message = files.message(f"{code}/more.txt")
     assert code_of(seven.post("/pipelines/ingest", json={**message, "organizationId": 8})) == (403, "PP-403-SCOPE")
     del message["organizationId"]

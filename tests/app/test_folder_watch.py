@@ -13,11 +13,13 @@ from penstock.app.penstock import Penstock
 from penstock.app.pipeline.background import Consuming
 from penstock.app.pipeline.executions import executions
 from penstock.app.pipeline.intake.folder_watch import FolderWatch, is_temporary
+from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.intake.watcher import FolderPipeline, Moved
 from penstock.errors import BadInput
 from penstock.executors.contract import failed
 from penstock.executors.parts.objects import Buckets
-from tests.app.pipelines import Processor, a_pipeline, driven, until
+from penstock.lang.pipeline.messages import messages_of
+from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, driven, until
 from tests.conformance.decision.world import go
 
 #: well after every file of a test was written
@@ -170,6 +172,69 @@ def test_f_x_20_folders_of_settings_are_watched_for_their_tenants(tmp_path: Path
             finally:
                 await beside.close()
             assert executions(door) == []
+
+    go(scene())
+
+
+@pytest.mark.parametrize("key", ["../outside/a.png", "/absolute/a.png", "link/a.png", ".penstock-work/a.png"])
+def test_f_x_20_nothing_is_laid_outside_of_the_folder_whatever_a_message_names(
+    tmp_path: Path, inbox: Path, key: str
+) -> None:
+    """F-S.1: a message over HTTP may name any key of the watched bucket, and a folder may hold links."""
+
+    async def scene() -> None:
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (inbox / "link").symlink_to(outside)
+        named = key.replace("/absolute", str(outside))
+        told = {**EXAMPLE, "bucket": "inbox", "key": named, "tenantId": "default"}
+        async with driven(tmp_path, a_pipeline(), processor=Processor()) as door:
+            pipeline = FolderPipeline(door, inbox, "inbox")
+            await Ingest(door).take(messages_of(told))
+            (inbox / "b.png").write_bytes(b"12")
+            await stepped(pipeline)
+            assert list(outside.iterdir()) == []
+            assert (inbox / "b.png.results" / "IMG_BASIC.json").is_file()
+
+    go(scene())
+
+
+def test_f_x_20_results_are_not_laid_behind_a_link_in_their_place(tmp_path: Path, inbox: Path) -> None:
+    async def scene() -> None:
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (inbox / "a.png.results").symlink_to(outside)
+        for name in ("a.png", "b.png"):
+            (inbox / name).write_bytes(b"12")
+        async with driven(tmp_path, a_pipeline(), processor=Processor()) as door:
+            await stepped(FolderPipeline(door, inbox, "inbox"))
+            assert list(outside.iterdir()) == []
+            assert (inbox / "b.png.results" / "IMG_BASIC.json").is_file()
+
+    go(scene())
+
+
+def test_f_9_8_executions_of_other_tenants_neither_stop_a_watched_folder_nor_write_into_it(
+    tmp_path: Path, inbox: Path
+) -> None:
+    async def scene() -> None:
+        settings = {"pipelines.buckets.inbox": inbox.as_uri(), "pipelines.watch.inbox": "acme"}
+        async with driven(tmp_path, a_pipeline(), processor=Processor(), settings=settings) as door:
+            beside = Consuming(door)
+            beside.open()
+            try:
+                (inbox / "a.png").write_bytes(b"12")
+                told = {**EXAMPLE, "bucket": "inbox", "key": "a.png", "tenantId": "stranger"}
+                await Ingest(door).take(messages_of(told))
+                strange = door.of("stranger")
+                await until(lambda: any(each.status == "COMPLETED" for each in executions(strange)))
+                (inbox / "b.png").write_bytes(b"12")
+                await until((inbox / "b.png.results" / "IMG_BASIC.json").is_file)
+            finally:
+                await beside.close()
+            ids = [each.execution_id for each in executions(strange)]
+            told_of = (inbox / "a.png.results" / "IMG_BASIC.json").read_text()
+            assert ids and not any(id in told_of for id in ids)
 
     go(scene())
 

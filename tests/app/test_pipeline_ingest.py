@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from penstock.app.penstock import Penstock
+from penstock.app.pipeline.background import Consuming
 from penstock.app.pipeline.definitions import define
 from penstock.app.pipeline.executions import executions
 from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE, QueueConsumer, backoff_s
@@ -307,3 +308,39 @@ def test_f_s_1_power_that_fails_between_asset_and_executions_loses_and_doubles_n
 
 async def _no_power(self: ExecutionStarts) -> None:
     raise RuntimeError("the power failed")
+
+
+def test_f_s_1_messages_that_break_the_consumer_are_logged_and_it_begins_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-3.3: what nobody has thought of ends no task for good: the operator reads of it, and the next message goes
+    on."""
+    monkeypatch.setattr("penstock.app.pipeline.background._AFTER_S", 0.01)
+
+    async def scene() -> None:
+        async with driven(tmp_path, a_pipeline()) as door:
+            beside = Consuming(door)
+            (consumer,) = beside.consumers
+            steps, step, broken = {"clock": 0}, consumer.step, [RuntimeError("what is this?"), KeyError("key")]
+
+            async def breaks() -> int:
+                if broken:
+                    raise broken.pop()
+                return await step()
+
+            async def clock() -> int:
+                steps["clock"] += 1
+                raise ValueError("no such hour")
+
+            consumer.step = breaks  # type: ignore[method-assign]
+            beside.clock.step = clock  # type: ignore[method-assign]
+            beside.open()
+            try:
+                sent(door, EXAMPLE)
+                await until(lambda: len(executions(door.of("tnt_demo"))) == 1 and steps["clock"] > 2)
+            finally:
+                await beside.close()
+
+    go(scene())
+    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert sum("QueueConsumer" in line for line in told) == 2 and any("ScheduleClock" in line for line in told)

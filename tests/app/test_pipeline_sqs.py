@@ -247,3 +247,67 @@ def test_f_3_4_messages_stay_invisible_while_the_store_takes_nothing(tmp_path: P
             assert (door.store.queue_size(QUEUE), cloud.left()) == (1, 0)
 
     go(scene())
+
+
+class LimitedSqs:
+    """AWS as its documentation says, where the test server is more patient: a message has at most ten attributes. A
+    queue of dead ones that is not there refuses everything."""
+
+    def __init__(self, messages: list[dict[str, Any]], *, dead: bool = True) -> None:
+        self.messages, self.has_dead = messages, dead
+        self.deleted: list[str] = []
+        self.dead: list[dict[str, Any]] = []
+
+    def receive_message(self, **_: Any) -> dict[str, Any]:
+        return {"Messages": self.messages}
+
+    def send_message(self, **given: Any) -> None:
+        if not self.has_dead or len(given["MessageAttributes"]) > 10:
+            raise RuntimeError("InvalidParameterValue")
+        self.dead.append(given)
+
+    def delete_message(self, **given: Any) -> None:
+        self.deleted.append(given["ReceiptHandle"])
+
+    def delete_message_batch(self, **given: Any) -> None:
+        self.deleted += [entry["ReceiptHandle"] for entry in given["Entries"]]
+
+
+def received(id: str, body: Any, receives: int, attributes: dict[str, str] | None = None) -> dict[str, Any]:
+    named = {name: {"DataType": "String", "StringValue": value} for name, value in (attributes or {}).items()}
+    return {
+        "MessageId": id, "Body": json.dumps(body), "ReceiptHandle": id, "MessageAttributes": named,
+        "Attributes": {"ApproximateReceiveCount": str(receives)},
+    }  # fmt: skip
+
+
+def test_f_3_2_messages_with_all_their_attributes_die_with_their_code(tmp_path: Path) -> None:
+    """F-3.5, F-7.4: the seed names nine attributes, and SQS has room for ten; addresses of people are masked."""
+    names = ("tenantId", "organizationId", "traceId", "bucket", "key", "size", "mime", "eventName", "occurredAt")
+    given = dict.fromkeys(names, "7")
+
+    async def scene() -> None:
+        async with driven(tmp_path) as door:
+            body = {"type": "kim@example.com"}
+            client = LimitedSqs([received("m", body, 5, given)])
+            consumer = SqsConsumer(tmp_path / "s.db", SqsQueue("q", "dead"), client=client)
+            consumer.step(door.store, 0)
+            (dead,) = client.dead
+            attributes = {name: value["StringValue"] for name, value in dead["MessageAttributes"].items()}
+            assert attributes == {**given, "code": "PP-400-JSON"} and client.deleted == ["m"]
+            (kept,) = door.store.queued(DEAD_QUEUE)
+            assert "type" in (kept.why or "") and "kim@" not in (kept.why or "")
+
+    go(scene())
+
+
+def test_f_3_5_messages_that_cannot_be_buried_hold_up_no_others(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with driven(tmp_path) as door:
+            client = LimitedSqs([received("bad", {}, 5), received("good", EXAMPLE, 1)], dead=False)
+            consumer = SqsConsumer(tmp_path / "s.db", SqsQueue("q", "dead"), client=client)
+            with pytest.raises(RuntimeError):
+                consumer.step(door.store, 0)
+            assert client.deleted == ["good"] and door.store.queue_size(QUEUE) == 1
+
+    go(scene())

@@ -35,6 +35,6 @@ class CorrelationOut(ResponseBody, of=view.Correlation):
 
 @router.get("/traces/{traceId}", response_model=CorrelationOut, summary="Everything with one trace id (F-7.1)")
 async def by_trace(
-    door: Door, trace_id: Annotated[str, Path(alias="traceId", max_length=64)], _: Caller = may("pipeline.read")
+    door: Door, trace_id: Annotated[str, Path(alias="traceId", max_length=64)], who: Caller = may("pipeline.read")
 ) -> Response:
-    return reply(CorrelationOut, view.correlation(door, trace_id))
+    return reply(CorrelationOut, view.correlation(door, trace_id, organization=who.organization))

@@ -31,6 +31,8 @@ _DECIDES = _READS | {"inbox.decide", "definition.approve", "process.work", "proc
 _STEERS_FILES = frozenset({"pipeline.cancel", "pipeline.retry", "pipeline.trigger"})
 _RUNS = _READS | _STEERS_FILES | {"run.start", "run.steer", "events.send", "ops.write", "process.work"}
 _WRITES = frozenset({"definition.write", "pipeline.admin"})
+#: what tells the organisations of a tenant apart: whoever belongs to one may nothing else, for that shows all of them
+_OF_ORGANIZATIONS = _STEERS_FILES | {"pipeline.read", "pipeline.admin"}
 
 #: what a role allows unless the tenant has registered it otherwise
 ROLES: dict[str, frozenset[str]] = {
@@ -198,9 +200,12 @@ def person(
     held = tuple(dict.fromkeys((*(body.get("roles") or ()), *roles)))
     allowed = people.permissions_of(held)
     groups = tuple(body.get("groups") or ())
+    belongs_to = _organization(body) if organization is None else organization
+    if belongs_to is not None:
+        allowed &= _OF_ORGANIZATIONS
     return Person(
         door.tenant, user, str(body.get("name") or user), held, groups, allowed if scopes is None else allowed & scopes,
-        approves, _organization(body) if organization is None else organization,
+        approves, belongs_to,
     )  # fmt: skip
 
 

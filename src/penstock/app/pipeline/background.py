@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.follow_ups import FollowUpDelivery
@@ -18,6 +19,8 @@ from penstock.errors import PenstockError, StoreError
 
 #: seconds between two looks of what has found nothing to do
 _LOOK_S = 0.2
+#: and before what has broken down begins again
+_AFTER_S = 5.0
 log = logging.getLogger("penstock")
 
 
@@ -39,10 +42,11 @@ class Consuming:
         return beside and all(folder.idle for folder in self.folders)
 
     def open(self) -> None:
-        steps = (self.clock.step, self.follow_ups.step, self.batches.step)
-        beside = [consumer.run() for consumer in self.consumers]
-        beside += [*(_again(step) for step in steps), *(watch(folder) for folder in self.folders)]
-        self.tasks = [asyncio.ensure_future(task) for task in beside]
+        beside: list[tuple[object, Callable[[], Awaitable[None]]]] = []
+        beside += [(consumer, consumer.run) for consumer in self.consumers]
+        beside += [(part, partial(_again, part.step)) for part in (self.clock, self.follow_ups, self.batches)]
+        beside += [(folder, partial(watch, folder)) for folder in self.folders]
+        self.tasks = [asyncio.ensure_future(_kept_up(type(part).__name__, work)) for part, work in beside]
         if self.sqs is not None:
             self.sqs.open()
 
@@ -52,6 +56,16 @@ class Consuming:
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+async def _kept_up(name: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Nobody waits for it, so nobody would hear that it has ended: it is logged, and begins again."""
+    while True:
+        try:
+            await work()
+        except Exception as error:
+            log.error("%s has broken down and begins again in %s s", name, _AFTER_S, exc_info=error)
+        await asyncio.sleep(_AFTER_S)
 
 
 async def _again(step: Callable[[], Awaitable[int]]) -> None:

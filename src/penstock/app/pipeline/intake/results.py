@@ -22,6 +22,10 @@ from penstock.executors.parts.objects import ObjectStore
 _ENDINGS = {"image/jpeg": ".jpg", "text/plain": ".txt", "application/json": ".json"}
 
 
+class NoPlace(Exception):
+    """There is nowhere to lay the results of a file: its key leads out of the folder, or its own folder is gone."""
+
+
 class Results:
     """Of one watched folder. `alone`: only one definition delivers here, so its stages need no name before them."""
 
@@ -29,20 +33,33 @@ class Results:
         self.folder, self.artifacts, self.alone = folder, artifacts, alone
 
     def place(self, key: str) -> Path:
-        return self.folder / f"{key}{RESULTS}"
+        """Whoever sends a message names the key, and whoever has files in the folder may put links there: neither leads
+        out of it. Raises NoPlace."""
+        names = f"{key}{RESULTS}".split("/")
+        if any(name in ("", ".", "..") for name in names):
+            raise NoPlace("the key is no path inside the folder")
+        place = self.folder
+        for name in names:
+            place /= name
+            if place.is_symlink():
+                raise NoPlace("a link stands where the results would lie")
+        return place
 
     def delivered(self, key: str, code: str, execution: str) -> bool:
         try:
             known = json.loads((self.place(key) / f"{code}.json").read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, NoPlace):
             return False
         return isinstance(known, dict) and known.get("executionId") == execution
 
     async def deliver(self, execution: Execution) -> list[str]:
-        """The names of what lies there now. Raises OSError, ObjectError."""
+        """The names of what lies there now. Raises OSError, ObjectError, NoPlace."""
         assert execution.file is not None
         folder = self.place(execution.file.key)
-        folder.mkdir(exist_ok=True)
+        try:
+            folder.mkdir(exist_ok=True)
+        except FileNotFoundError:
+            raise NoPlace("the file's folder is gone") from None
         names = []
         for stage in execution.stages:
             if stage.status == "COMPLETED":

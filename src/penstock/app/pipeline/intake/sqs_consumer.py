@@ -15,7 +15,14 @@ from typing import Annotated, Any
 
 import msgspec
 
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, MAX_RECEIVES, QUEUE, VISIBILITY_MS, backoff_s
+from penstock.app.pipeline.intake.consumer import (
+    DEAD_QUEUE,
+    MAX_RECEIVES,
+    QUEUE,
+    VISIBILITY_MS,
+    backoff_s,
+    cause_of,
+)
 from penstock.errors import BadInput, PenstockError, StoreError
 from penstock.host.clock import SystemClock
 from penstock.lang.pipeline.messages import messages_of
@@ -33,6 +40,8 @@ _SETTING = "pipelines.sqs."
 MOST_QUEUED = 10_000
 #: bytes of a cause that is sent along
 _WHY_MOST = 1000
+#: what SQS takes with a message: its own go first, then the code
+_MOST_ATTRIBUTES = 10
 
 
 class SqsQueue(msgspec.Struct, frozen=True):
@@ -117,12 +126,13 @@ class SqsConsumer:
             MessageSystemAttributeNames=["ApproximateReceiveCount"],
         ).get("Messages", [])  # fmt: skip
         good: list[tuple[dict[str, Any], tuple[str, bytes, bytes]]] = []
+        bad: list[tuple[dict[str, Any], dict[str, str], PenstockError]] = []
         for message in received:
             attributes = _attributes(message)
             try:
                 messages_of(message["Body"], attributes)
             except PenstockError as error:
-                self._failed(store, message, attributes, error)
+                bad.append((message, attributes, error))
                 continue
             row = (_id(message), message["Body"].encode(), msgspec.msgpack.encode(attributes))
             good.append((message, row))
@@ -131,6 +141,8 @@ class SqsConsumer:
             entries = [{"Id": str(n), "ReceiptHandle": m["ReceiptHandle"]} for n, (m, _) in enumerate(good)]
             self.client.delete_message_batch(QueueUrl=self.queue.url, Entries=entries)
             self.moved += len(good)
+        for failed in bad:  # last: whatever becomes of them, the others are in the store
+            self._failed(store, *failed)
         return len(received)
 
     def _keep(self, store: Store, rows: list[tuple[str, bytes, bytes]], messages: list[dict[str, Any]]) -> None:
@@ -156,13 +168,13 @@ class SqsConsumer:
         if receives < MAX_RECEIVES:
             self.client.change_message_visibility(**where, VisibilityTimeout=backoff_s(receives))
             return
-        why = str(error)[:_WHY_MOST]
-        dead = Buried(
-            _id(message), message["Body"].encode(), msgspec.msgpack.encode(attributes), receives, error.code, why
-        )
+        code, why = cause_of(error)
+        why = why[:_WHY_MOST]
+        dead = Buried(_id(message), message["Body"].encode(), msgspec.msgpack.encode(attributes), receives, code, why)
         store.bury_messages(DEAD_QUEUE, [dead], SystemClock().now())
-        named = {**message.get("MessageAttributes", {}), "code": _text(error.code), "why": _text(why)}
-        self.client.send_message(QueueUrl=self.dead_url, MessageBody=message["Body"], MessageAttributes=named)
+        named = {**message.get("MessageAttributes", {}), "code": _text(code), "why": _text(why)}
+        some = dict(list(named.items())[:_MOST_ATTRIBUTES])
+        self.client.send_message(QueueUrl=self.dead_url, MessageBody=message["Body"], MessageAttributes=some)
         self.client.delete_message(**where)
         self.dead += 1
 

@@ -12,7 +12,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.pipeline.executions import Execution, execution
 from penstock.app.pipeline.intake.folder_watch import FolderWatch
 from penstock.app.pipeline.intake.ingest import Ingest
-from penstock.app.pipeline.intake.results import Results
+from penstock.app.pipeline.intake.results import NoPlace, Results
 from penstock.errors import PenstockError
 from penstock.executors.parts.objects import Buckets, ObjectError
 from penstock.host.loaded_run import LoadedRun
@@ -49,8 +49,11 @@ class FolderPipeline:
         door.host.turns.on_facts.append(self._on_facts)
 
     def _on_facts(self, loaded: LoadedRun, facts: Any, _n: int, now: int) -> None:
-        """Whatever has begun it: also those of batches, schedules and pipelines that wait for others."""
-        if loaded.run is not None and loaded.run.st.options.get("bucket") == self.bucket:
+        """Whatever has begun it: also those of batches, schedules and pipelines that wait for others. Other tenants may
+        name the bucket, too, and get nothing of it."""
+        if loaded.run is None or loaded.tenant != self.door.tenant:
+            return
+        if loaded.run.st.options.get("bucket") == self.bucket:
             self.mine[loaded.id] = self.moved[loaded.id] = None
 
     async def step(self) -> list[Moved]:
@@ -97,6 +100,9 @@ class FolderPipeline:
             return Moved(look)
         try:
             delivered = await self.results.deliver(look)
+        except NoPlace as error:
+            self.mine.pop(run, None)
+            return Moved(look, trouble=str(error))
         except (OSError, ObjectError, PenstockError) as error:
             self.again[run] = self.door.now() + _AGAIN_MS
             return Moved(look, trouble=str(error))

@@ -51,9 +51,11 @@ class Correlation(msgspec.Struct, rename="camel"):
     extractions: list[TracedExtraction]
 
 
-def correlation(door: Queries, trace: str) -> Correlation:
-    """The oldest execution first. Raises ExecutionNotFound where nothing of the tenant has this trace id."""
+def correlation(door: Queries, trace: str, *, organization: int | None = None) -> Correlation:
+    """The oldest execution first; of one organisation, where one is named (F-6.6). Raises ExecutionNotFound where
+    nothing of the tenant has this trace id."""
     looks = [execution(door, id) for id, _ in door.store.by_trace(door.tenant, trace)[:_MOST]]
+    looks = [look for look in looks if organization in (None, look.organization_id)]
     if not looks:
         raise ExecutionNotFound(execution=trace)
     files = {look.file.id: look.file for look in looks if look.file is not None}
