@@ -7,7 +7,7 @@
   const DATA = "pre, code, .vars, textarea";
   const WRITTEN = [
     ".mono, kbd, time, dt, dd, h1, h2, blockquote, .copyable, .why, .facts, .step, .home-name, .home-text",
-    ".cell-why, .cell-node, .panel-kind, .foresight, .logs, .net-text, .net-frame-head, .net-step, .tl-row, .tl-point",
+    ".cell-why, .cell-node, .exec-name, .panel-kind, .foresight, .logs, .net-text, .net-frame-head, .net-step, .tl-row, .tl-point",
   ].join(", ");
   const PANELS = "main, main section, main article, main aside, main .card, [role=tabpanel], [role=region]";
   const MEANT = "svg[role=img], canvas, input, textarea, [aria-label]";
