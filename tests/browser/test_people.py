@@ -173,7 +173,8 @@ def test_two_windows_of_one_person_do_not_overwrite_each_other(server: Server, w
     run = waiting(server)
     page, other = window(MANAGER), window(MANAGER)
     for one in (page, other):
-        one.goto(f"/inbox/{run}/request_approval")
+        with one.expect_response(re.compile("/drafts[?]")):  # one that comes later would bring the first text along
+            one.goto(f"/inbox/{run}/request_approval")
         expect(one.locator("button.yes")).to_be_enabled()
     page.locator(".item-comment textarea").fill("첫 창의 글")
     expect(page.locator(".saved")).to_have_text("임시 저장")
