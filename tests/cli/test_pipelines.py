@@ -244,6 +244,7 @@ def test_f_x_12_killed_again_and_again_each_file_has_each_execution_once(penstoc
     assert len({event["id"] for event in events if event["source"] == "done"}) == 10
 
 
+@pytest.mark.timeout(600)  # what a killed engine had received is hidden for five minutes
 def test_f_3_1_consumers_of_sqs_in_processes_of_their_own_are_killed_and_nothing_is_lost(
     penstock: Shell, inbox: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
