@@ -27,7 +27,8 @@ import msgspec
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import define
-from penstock.app.pipeline.intake.consumer import QUEUE, QueueConsumer
+from penstock.app.pipeline.intake.consumer import QueueConsumer
+from penstock.app.pipeline.intake.dead_queue import QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
 from penstock.bench.disk import fdatasync_ms

@@ -394,7 +394,7 @@ SETTINGS = {
     "pipelines.events.sqs_url": ("", "The URL of an SQS queue that takes them."),
     "pipelines.events.endpoint": ("", "Where that SQS is, if it is not AWS."),
     "pipelines.events.region": ("us-east-1", "Its region."),
-    "pipelines.queues": ("ff-pipeline-ingest", "Built-in queues that are consumed here, each by itself."),
+    "pipelines.queues": ("ff-pipeline-ingest", "Built-in queues that are consumed beside the first."),
     "pipelines.max_pending": ("200000", "With so many PENDING executions no more messages are taken."),
     "pipelines.sqs.url": ("", "The URL of an SQS queue whose messages `serve`, `work` and `pipeline watch` take."),
     "pipelines.sqs.dead_url": ("", "Where messages go that cannot be read; `ff-pipeline-ingest-dlq` beside it."),

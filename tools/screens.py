@@ -49,6 +49,10 @@ NAMES = {
 
 #: pictures that lie in the bucket
 FILES = ("L01_cam3_142133.jpg", "L02_cam2_142141.jpg", "L03_weld_140736.jpg")
+#: and texts, of which two are read at once
+CERTIFICATES = tuple(f"mill-cert_H24-09{n}.txt" for n in (17, 18, 21, 22))
+#: one that somebody is still writing
+UNFINISHED = "batch_0711.tif"
 
 
 def alarm(locale: str, gateway: str) -> dict[str, Any]:
@@ -93,6 +97,24 @@ def inspection(locale: str, gateway: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def certificates(gateway: str) -> dict[str, Any]:
+    """Texts that are read and given to a system that takes its time: two at once, and the others wait."""
+    stages = (
+        ("check", "파일 확인", "Checksum", {}), ("read", "글자 읽기", "TextExtractor", {}),
+        ("register", "품질 시스템 등록", "HttpCall", {"url": f"{gateway}/slow", "method": "POST"}),
+    )  # fmt: skip
+    return {
+        "pipeline_code": "PDF_CERT", "pipeline_name": "성적서 읽기", "file_type": "ANY", "priority": 50,
+        "configuration": {"max_executions": 2},
+        "trigger_conditions": {"field": "key", "op": "glob", "value": "certs/*"},
+        "stages": [
+            {"stage_code": code, "sequence_order": n, "stage_name": name, "processor_type": processor,
+             "processor_config": config}
+            for n, (code, name, processor, config) in enumerate(stages, 1)
+        ],
+    }  # fmt: skip
+
+
 def weld() -> bytes:
     """A photograph of a weld, drawn."""
     from PIL import Image, ImageDraw, ImageFilter
@@ -113,16 +135,19 @@ def weld() -> bytes:
 
 
 class Gateway(BaseHTTPRequestHandler):
-    """Answers every other request with 504, so that a retry can be seen; what is closed answers 503."""
+    """Answers every other request with 504, so that a retry can be seen; what is closed answers 503, and what is slow
+    answers late."""
 
     asked = 0
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         type(self).asked += 1
-        time.sleep(0.4)
+        time.sleep(20 if self.path == "/slow" else 0.4)
         body = b'{"status": "sent"}'
-        self.send_response(503 if self.path == "/closed" else 504 if type(self).asked % 2 else 200)
+        self.send_response(
+            200 if self.path == "/slow" else 503 if self.path == "/closed" else 504 if type(self).asked % 2 else 200
+        )
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -147,9 +172,14 @@ def served(documents: list[dict[str, Any]], allowed: str) -> Iterator[str]:
     """A dev server over a store of its own, which may call the gateway; its address."""
     with tempfile.TemporaryDirectory() as place:
         inbox = Path(place, "inbox")
-        for locale in NAMES:
-            (inbox / locale).mkdir(parents=True)
-        buckets = f'[pipelines.buckets]\ninbox = "file://{inbox}"\n'
+        for below in (*NAMES, "certs"):
+            (inbox / below).mkdir(parents=True)
+        scan = Path(place, "scan-2f")
+        scan.mkdir()
+        buckets = f'[pipelines.buckets]\ninbox = "file://{inbox}"\nscan-2f = "file://{scan}"\n'
+        buckets += '[pipelines.watch]\nscan-2f = "tenant_001"\n'
+        for name in CERTIFICATES:
+            (inbox / "certs" / name).write_bytes(certificate())
         Path(place, "settings.toml").write_text(f'[http]\nallow = ["{allowed}"]\n{buckets}')
         for locale in NAMES:
             for name in FILES:
@@ -165,11 +195,25 @@ def served(documents: list[dict[str, Any]], allowed: str) -> Iterator[str]:
         log = Path(place, "log.txt")
         with log.open("w", encoding="utf-8") as out:
             process = subprocess.Popen(command, cwd=place, env=environment, stdout=out, stderr=out, text=True)
+        over = threading.Event()
+        threading.Thread(target=_keep_writing, args=(scan / UNFINISHED, over), daemon=True).start()
         try:
             yield _up(process, log)
         finally:
+            over.set()
             process.terminate()
             process.wait(20)
+
+
+def certificate() -> bytes:
+    lines = ("INSPECTION CERTIFICATE 3.1", "Certificate H24-0917", "Product SM490A plate 12 t", "Heat no. K7412")
+    return "\n".join(lines).encode()
+
+
+def _keep_writing(file: Path, over: threading.Event) -> None:
+    while not over.wait(0.1):
+        with contextlib.suppress(FileNotFoundError), file.open("ab") as out:  # its folder may be gone
+            out.write(b"II*")
 
 
 def _up(process: subprocess.Popen[str], log: Path) -> str:
@@ -250,18 +294,34 @@ class Eyes:
 
     def files(self, page: Any, locale: str) -> list[str]:
         """The executions of the pictures of the bucket, when all have ended."""
-        made = []
-        for name in FILES:
-            message = {
-                "type": "s3.object.created", "bucket": "inbox", "key": f"{locale}/{name}", "size": len(weld()),
-                "mime": "image/jpeg", "occurredAt": "2026-11-16T05:07:36Z", "tenantId": "tenant_001",
-            }  # fmt: skip
-            made += self._post(page.context, "/pipelines/ingest", message).json()["files"][0]["executionIds"]
+        made = [self._come(page, f"{locale}/{name}", len(weld()), "image/jpeg") for name in FILES]
         for _ in range(160):
             if not any(self.run(page, id)["state"] in ("PENDING", "RUNNING", "WAITING") for id in made):
                 return made
             time.sleep(0.25)
         raise SystemExit("the files were not processed")
+
+    def queue(self, page: Any) -> list[str]:
+        """Executions of texts, when two work at their last stage and the others wait; and a schedule."""
+        daily = {
+            "schedule_name": "협력사 파일 수집", "pipeline_code": "PDF_CERT", "schedule_type": "CRON",
+            "cron_expression": "0 18 * * *", "timezone": "Asia/Seoul",
+        }  # fmt: skip
+        self._post(page.context, "/pipelines/schedules", daily)
+        made = [self._come(page, f"certs/{name}", len(certificate()), "text/plain") for name in CERTIFICATES]
+        for _ in range(80):
+            looks = [page.context.request.get(f"{self.base}/api/v1/pipelines/executions/{id}").json() for id in made]
+            if sum(look["currentStage"] == "register" for look in looks) == 2:
+                return made
+            time.sleep(0.1)
+        raise SystemExit("the texts are not in work")
+
+    def _come(self, page: Any, key: str, size: int, mime: str) -> str:
+        message = {
+            "type": "s3.object.created", "bucket": "inbox", "key": key, "size": size, "mime": mime,
+            "occurredAt": "2026-11-16T05:07:36Z", "tenantId": "tenant_001",
+        }  # fmt: skip
+        return str(self._post(page.context, "/pipelines/ingest", message).json()["files"][0]["executionIds"][0])
 
     def items(self, page: Any, run: str) -> list[dict[str, Any]]:
         answer = page.context.request.get(f"{self.base}/api/v1/processes/instances/{run}")
@@ -291,8 +351,9 @@ def pictures(eyes: Eyes) -> None:
         eyes.shoot(page, f"/runs/{undone}", "process-undone-light-ko")
         execution = eyes.files(page, "ko")[-1]
         eyes.shoot(page, f"/pipelines/{execution}", "execution-light-ko")
+        eyes.queue(page)
         eyes.shoot(page, "/pipelines", "pipelines-light-ko")
-        eyes.shoot(page, "/ops/dead-letters", "dead-letters-light-ko")
+        eyes.shoot(page, "/ops/dead-letters?cause=IMG_INSPECT_KO/register/HTTP_5XX", "dead-letters-light-ko")
         # the moment in which the first try has failed and the next one is not due
         facts = page.context.request.get(f"{eyes.base}/api/v1/runs/{runs[1]}/facts?limit=500").json()["items"]
         failed = next((fact["seq"] for fact in facts if fact["fact"] == "attempt.failed"), 1)
@@ -319,7 +380,8 @@ def main() -> int:
     with (
         gateway() as url,
         served(
-            [make(locale, url) for make in (alarm, inspection) for locale in NAMES], url.removeprefix("http://")
+            [*(make(locale, url) for make in (alarm, inspection) for locale in NAMES), certificates(url)],
+            url.removeprefix("http://"),
         ) as base,
         sync_playwright() as play,
     ):

@@ -105,3 +105,27 @@ def test_batches_are_listed_in_pages(either: Server) -> None:
     assert listed[:3] == made[::-1] or set(listed[:3]) == set(made), "those of one millisecond are in no order"
     assert len(listed) == len(set(listed))
     assert admin.get("/batches", params={"cursor": "nonsense"}).status_code == 400
+
+
+def test_f_8_4_batches_are_paused_resumed_and_stops_by_itself(either: Server) -> None:
+    """It goes at the speed that was asked for, so there is time to pause it; what it does fails again, so after the
+    first ones it stops by itself; a viewer does neither."""
+    admin, viewer = either.client(ADMIN), either.client(VIEWER)
+    _started(admin, "careful", 8)
+    care = {"per_second": 1, "first": 3, "most_failed": 0}
+    begun = admin.post("/batches", json={"verb": "retry", "filter": {"name": "careful"}, "care": care})
+    assert begun.status_code == 202 and begun.json()["care"] == care, begun.text
+    where = f"/batches/{begun.json()['id']}"
+    assert viewer.post(f"{where}/pause").status_code == 403 == viewer.post(f"{where}/resume").status_code
+    paused = admin.post(f"{where}/pause").json()
+    assert (paused["state"], paused["code"]) == ("paused", None) and paused["looked"] < 8
+    assert admin.post(f"{where}/resume").json()["state"] == "running"
+    stopped = until(lambda: admin.get(where).json(), lambda batch: batch["code"] == "STOPPED_ITSELF")
+    assert stopped["state"] == "paused" and stopped["looked"] <= 4 and stopped["through"] == 0
+    assert admin.post(f"{where}/cancel").json()["state"] == "cancelled"
+    assert admin.post(f"{where}/resume").json()["state"] == "cancelled", "it is over"
+    for wrong in ({"per_second": 0}, {"most_failed": 100}, {"first": 0}, {"slowly": True}):
+        asked = {"verb": "retry", "filter": {"name": "careful"}, "care": wrong}
+        assert admin.post("/batches", json=asked).status_code in (400, 422), wrong
+    actions = {entry["action"] for entry in admin.get("/audit", params={"target": where.strip("/")}).json()["items"]}
+    assert "batch.stopped" in actions

@@ -304,7 +304,7 @@ _INBOX = (
 _ITEM = ("start", "submit", "approve", "reject", "rework", "set-mode", "take-over", "delegate", "comment")
 NO_WAY = {
     "POST /session", "DELETE /session", "POST /dev/session", "PATCH /runs/{run}/variables", "POST /runs:batch",
-    "POST /batches", "POST /batches/{batch}/cancel",
+    "POST /batches", "POST /batches/{batch}/cancel", "POST /batches/{batch}/pause", "POST /batches/{batch}/resume",
     *(f"POST /runs/{{run}}/{verb}" for verb in _RUN), *(f"POST /inbox/{{run}}/{{node}}/{verb}" for verb in _INBOX),
     *(f"POST /processes/workitems/{{id}}:{verb}" for verb in _ITEM),
     *(f"{method} /{path}/{{id}}" for path in _THINGS for method in ("PUT", "DELETE")),

@@ -37,6 +37,9 @@ def test_f_x_23_definitions_are_made_read_changed_and_switched_off(files: FileSi
     assert put.status_code == 200 and put.json()["version"] == 2
     read = files.viewer.get(f"{AT}/LIFE").json()
     assert (read["version"], read["priority"], read["is_active"], read["stages"]) == (2, 3, True, 1)
+    asleep = files.admin.post(AT, json={**document, "pipeline_code": "ASLEEP", "is_active": 0})
+    assert asleep.json()["status"] == "active", asleep.text
+    assert files.viewer.get(f"{AT}/ASLEEP").json()["is_active"] is False, "F-1.1.20: by its own word, in force or not"
     assert read["definition"]["stages"][0]["stage_code"] == "one" and MOMENT.fullmatch(read["created_at"])
     assert files.viewer.get(f"{AT}/LIFE", params={"version": 1}).json()["priority"] == 7
     listed = files.viewer.get(AT, params={"size": 100}).json()

@@ -94,6 +94,32 @@ def test_f_a_10_cancel_waits_for_the_stage_to_end(files: FileSite) -> None:
     assert [stage["status"] for stage in body["stages"]] == ["COMPLETED", None, None]
 
 
+def test_f_2_6_cancels_of_runs_obey_the_pipelines_rule(files: FileSite) -> None:
+    """F-2.6, F-X.8 by /runs/ID/cancel: PENDING is refused, the stage that works may end; /runs/ID/retry resumes."""
+    files.held["hold"], files.answers["fails"] = threading.Event(), 400
+    code = files.pipeline(
+        files.calls("one", 1, "hold"), a_stage("two", 2), configuration={"max_executions": 1}
+    )  # fmt: skip
+    working = files.begun(code)
+    files.running(working, "one")
+    waiting = files.begun(code, "b.txt")
+    refused = files.operator.post(f"/runs/{waiting}/cancel", json={"mode": "now"})
+    assert (refused.status_code, refused.json()["code"], refused.json()["state"]) == (409, "PP-409-STATE", "PENDING")
+    accepted = files.operator.post(f"/runs/{working}/cancel", json={"mode": "now"})
+    assert accepted.status_code == 200 and files.look(working)["cancelRequested"], accepted.text
+    assert files.look(working)["status"] == "RUNNING"
+    files.held["hold"].set()
+    assert [stage["status"] for stage in files.ended(working)["stages"]] == ["COMPLETED", None]
+    assert files.look(working)["status"] == "CANCELLED" and files.ended(waiting)["status"] == "COMPLETED"
+    failed = files.begun(files.pipeline(a_stage("fine", 1), files.calls("bad", 2, "fails")))
+    assert files.ended(failed)["status"] == "FAILED"
+    anew = files.operator.post(f"/runs/{failed}/retry", json={"how": "restart"})
+    assert anew.status_code == 400 and "rerun" in anew.json()["hint"]
+    del files.answers["fails"]
+    assert files.operator.post(f"/runs/{failed}/retry", json={"how": "here"}).status_code == 200
+    assert files.ended(failed)["status"] == "COMPLETED"
+
+
 def test_f_a_11_cancel_elsewhere_is_a_state_conflict(files: FileSite) -> None:
     """F-A.11, F-10.5, F-X.8: PENDING, COMPLETED, FAILED and CANCELLED say how they stand."""
     files.held["wait"], files.answers["bad"] = threading.Event(), 400
@@ -216,7 +242,9 @@ def test_f_6_6_organisations_are_apart(files: FileSite) -> None:
         assert seven.get(path.replace(theirs, ours)).status_code == 200, path
     for verb in ("cancel", "retry"):
         assert code_of(seven.post(f"{at}:{verb}")) == (403, "PP-403-SCOPE")
-    assert code_of(seven.get("/pipelines/dlq")) == (403, "PP-403-SCOPE")
+    for path in ("dlq", "overview", "metrics", "usage"):
+        assert code_of(seven.get(f"/pipelines/{path}")) == (403, "PP-403-SCOPE"), f"{path} is of the whole tenant"
+        assert files.viewer.get(f"/pipelines/{path}").status_code == 200, path
     assert code_of(seven.get(f"/pipelines/traces/{code}-8")) == (404, "PP-404-EXEC")
     (traced,) = seven.get(f"/pipelines/traces/{code}-7").json()["executions"]
     assert traced["executionId"] == ours

@@ -35,10 +35,11 @@ VISIBILITY_MS = 1500
 
 
 def settings_of(inbox: Path) -> dict[str, object]:
-    return {"pipelines.buckets.bkt": inbox.as_uri()}
+    artifacts = inbox.with_name("artifacts").as_uri()
+    return {"pipelines.buckets.bkt": inbox.as_uri(), "pipelines.buckets.ff-artifacts": artifacts}
 
 
-async def main(store: Path, inbox: Path) -> None:
+async def main(store: str, inbox: Path) -> None:
     async with Penstock(store, settings=settings_of(inbox)) as door:
         if not in_force(door, TENANT):
             define(door, DEFINITION)
@@ -54,4 +55,4 @@ async def main(store: Path, inbox: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2])))

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from penstock.app.penstock import Penstock
+from penstock.app.pipeline import execution_lists
 from penstock.app.pipeline.definitions import define
+from penstock.app.pipeline.execution_lists import ExecutionFilter
 from penstock.app.pipeline.executions import Execution, execution
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services
 
@@ -75,3 +77,12 @@ async def until(condition: Callable[[], bool], most: float = 30) -> None:
 async def ended(door: Penstock, run: str) -> Execution:
     await until(lambda: execution(door, run).completed_at is not None)
     return execution(door, run)
+
+
+def executions(
+    door: Penstock, *, status: str | None = None, code: str | None = None, since: int | None = None,
+    until: int | None = None, limit: int = 20,
+) -> list[Execution]:  # fmt: skip
+    """The newest first."""
+    wanted = ExecutionFilter(status=(status,) if status else (), pipeline=code, since=since, until=until)
+    return list(execution_lists.executions(door, wanted, 0, limit))

@@ -14,14 +14,16 @@ from penstock.app.access.audit import AuditLog
 from penstock.app.penstock import Penstock
 from penstock.app.runs.commands import batch_slices, bulk
 from penstock.app.runs.commands import batches as module
+from penstock.app.runs.commands.batch_care import Care, Results
 from penstock.app.runs.commands.batches import Batch, Batches
 from penstock.app.runs.commands.bulk import BulkCommand, command_many
 from penstock.app.runs.search import Filters
 from penstock.errors import BatchesTooMany, BatchNotFound, NotAllowed
-from penstock.executors.contract import Failed, Outcome, Request, Services
+from penstock.executors.contract import Done, Failed, Outcome, Request, Services
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.net.model import Node
+from penstock.store.batches import NOTHING_WATCHED
 from tests.app.scenes import net, opened, task
 from tests.app.test_home_reads import _started
 from tests.conformance.decision.world import go
@@ -144,15 +146,18 @@ def test_a_batch_outlives_the_process_that_does_it(tmp_path: Path) -> None:
 
 
 class Refuses:
-    """Fails for good, and counts by run how often it was asked."""
+    """Fails for good until it is mended, and counts by run how often it was asked."""
 
     name = "echo"
 
     def __init__(self) -> None:
         self.asked: dict[str, int] = {}
+        self.mended = False
 
     async def run(self, request: Request, services: Services) -> Outcome:
         self.asked[request.run] = self.asked.get(request.run, 0) + 1
+        if self.mended:
+            return Done({})
         return Failed(Failure(code="bad", message="no", category="permanent"))
 
 
@@ -244,3 +249,98 @@ def test_what_many_would_do_is_looked_in_slices(tmp_path: Path, monkeypatch: pyt
             assert len(batch.refusals) == 100
 
     go(scene())
+
+
+RETRY = BulkCommand(verb="retry", user="kim", permissions=MAY)
+
+
+async def _failed(door: Penstock, count: int) -> list[str]:
+    release = door.release(net("fails", [Node(id="s", kind="start"), task("work")], "s>work"))
+    runs = [await door.start(release) for _ in range(count)]
+    for run in runs:
+        await door.wait(run, timeout=60)
+    return runs
+
+
+def test_f_8_4_one_that_fails_again_and_again_stops_by_itself(tmp_path: Path) -> None:
+    """The first ten are looked at before the rest; too many of them have failed again, so the rest is not tried, until
+    somebody goes on with it."""
+
+    async def scene() -> None:
+        executor = Refuses()
+        async with opened(tmp_path, echo=executor) as door, _doing(door) as batches:
+            runs = await _failed(door, 30)
+            begun = module.begin(door, RETRY, Filters(states=["FAILED"]), care=Care(first=10, most_failed=5))
+            batches.look()
+            batch = await _over(door, begun)
+            assert (batch.state, batch.code) == ("paused", "STOPPED_ITSELF"), batch
+            for run in runs:
+                await door.wait(run, timeout=60)
+            batch = module.get(door, begun.id)
+            assert (batch.done, batch.back, batch.through, batch.looked) == (10, 10, 0, 10)
+            assert sorted(executor.asked.values()) == [1] * 20 + [2] * 10
+            assert batch.message is not None and batch.message.endswith("failed again.")
+            entries = AuditLog(door.store).each(door.tenant, target=f"batches/{batch.id}", limit=100)
+            assert entries[0].action == "batch.stopped"
+            executor.mended = True
+            assert batches.resume(door, batch.id).code is None
+            batch = await _over(door, begun)
+            assert (batch.state, batch.done, batch.back, batch.through) == ("done", 30, 10, 20), batch
+            assert sum(executor.asked.values()) == 60 and len(runs) == 30
+
+    go(scene())
+
+
+def test_f_8_4_what_is_paused_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Also in the process that drives the store next; nothing is counted or done twice."""
+
+    async def scene() -> None:
+        executor = Refuses()
+        async with opened(tmp_path, echo=executor) as door:
+            await _failed(door, 25)
+            executor.mended = True
+            async with _doing(door) as batches:
+                begun = module.begin(door, RETRY, Filters(states=["FAILED"]), care=Care(per_second=100, most_failed=5))
+                batches.look()
+                while batches.get(door, begun.id).done < 3:
+                    await asyncio.sleep(0)
+                paused = await batches.pause(door, begun.id)
+                assert paused.state == "paused" and 3 <= paused.done < 25
+                await asyncio.sleep(0.05)
+                assert module.get(door, begun.id).done == paused.done and batches.idle
+                assert await batches.pause(door, begun.id) == paused
+        async with opened(tmp_path, echo=executor) as door:
+            async with _doing(door) as batches:
+                await asyncio.sleep(0.05)
+                assert module.get(door, begun.id).state == "paused", "nobody has gone on with it"
+                batches.resume(door, begun.id)
+                batch = await _over(door, begun)
+                assert (batch.state, batch.looked, batch.done, batch.through) == ("done", 25, 25, 25), batch
+            assert set(executor.asked.values()) == {2}
+            again = module.begin(door, PAUSE, Filters(name="fails"))
+            assert module.pause(door, again.id).state == "paused"
+            assert module.cancel(door, again.id).state == "cancelled" == module.resume(door, again.id).state
+
+    go(scene())
+
+
+def test_f_8_4_results_are_looked_at_while_it_goes(tmp_path: Path) -> None:
+    """Not only when it waits for them: with a speed it stops in the middle."""
+
+    async def scene() -> None:
+        executor = Refuses()
+        async with opened(tmp_path, echo=executor) as door, _doing(door) as batches:
+            await _failed(door, 60)
+            begun = module.begin(door, RETRY, Filters(states=["FAILED"]), care=Care(per_second=40, most_failed=5))
+            batches.look()
+            batch = await _over(door, begun)
+            assert (batch.state, batch.code) == ("paused", "STOPPED_ITSELF") and batch.done < 60, batch
+
+    go(scene())
+
+
+def test_f_8_4_its_speed_is_kept() -> None:
+    """Each is given its moment; what comes late gives nothing back."""
+    results = Results(Care(per_second=10), NOTHING_WATCHED)
+    assert [round(results.pause_s(0.0), 3) for _ in range(3)] == [0.0, 0.1, 0.2]
+    assert [round(results.pause_s(5.0), 3) for _ in range(2)] == [0.0, 0.1]

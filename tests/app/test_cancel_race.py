@@ -11,6 +11,7 @@ import os
 import random
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from penstock.executors.contract import Done, Outcome, Request, Services
 from penstock.lang.pipeline.messages import messages_of
 from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage, driven, until
 from tests.conformance.decision.world import go
+from tests.servers.places import store_of
 
 RACES = int(os.environ.get("PENSTOCK_CANCEL_RACES", "200"))
 SEED = os.environ.get("PENSTOCK_SEED", "")
@@ -63,8 +65,11 @@ async def _let_go(held: Held, id: str, steps: int) -> None:
     held.open[id].set()
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 @pytest.mark.timeout(120 + RACES)
-def test_f_a_12_cancel_and_completion_have_one_winner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_f_a_12_cancel_and_completion_have_one_winner(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], database: str
+) -> None:
     """F-A.12, F-2.2, F-S.4, F-9.4: a 202 ends CANCELLED, a 409 ends COMPLETED, none ends twice; both happen."""
     seed = SEED or str(time.time_ns())
     draw, count = random.Random(seed), collections.Counter[str]()
@@ -83,8 +88,8 @@ def test_f_a_12_cancel_and_completion_have_one_winner(tmp_path: Path, capsys: py
     async def scene() -> None:
         held = Held()
         stages = [a_stage("one", 1), a_stage("last", 2)]
-        settings = {"admission.slots": AT_ONCE}
-        async with driven(tmp_path, a_pipeline(stages=stages), processor=held, settings=settings) as door:
+        more: dict[str, Any] = {"store": store_of(database), "settings": {"admission.slots": AT_ONCE}}
+        async with driven(tmp_path, a_pipeline(stages=stages), processor=held, **more) as door:
             mine, left = door.of("tnt_demo"), RACES
             while left:
                 wanted = min(AT_ONCE, left)
@@ -97,5 +102,5 @@ def test_f_a_12_cancel_and_completion_have_one_winner(tmp_path: Path, capsys: py
 
     go(scene())
     with capsys.disabled():
-        print(f"  cancel raced completion {RACES} times (seed {seed}): {dict(count)}")
+        print(f"  {database}: cancel raced completion {RACES} times (seed {seed}): {dict(count)}")
     assert count.total() == RACES and (RACES < 100 or len(count) == 2)

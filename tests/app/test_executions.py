@@ -10,13 +10,14 @@ import pytest
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline import steering
-from penstock.app.pipeline.executions import Execution, execution, executions, logs
+from penstock.app.pipeline.execution_lists import ExecutionFilter, execution_page
+from penstock.app.pipeline.executions import Execution, execution, logs
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.measures.usage import usage
 from penstock.errors.pipeline import ExecutionNotFound, ExecutionState, PipelineScope
 from penstock.executors.contract import Done, failed
 from penstock.lang.pipeline.messages import messages_of
-from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, until
+from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, executions, until
 from tests.conformance.decision.world import go
 from tests.executors import processors_of_tests as _  # noqa: F401 (TestUndo is on the shelf)
 
@@ -109,6 +110,23 @@ def test_f_a_14_two_re_runs_at_once_are_one(tmp_path: Path) -> None:
             assert (look.status, look.trigger_type, look.parent_execution_id) == ("COMPLETED", "RETRY", id)
             assert look.trace_id == EXAMPLE["traceId"] and str(look.idempotency_key).endswith("#retry#1")
             assert execution(mine, id).status == "FAILED"
+            with pytest.raises(ExecutionState):  # what was asked for is done
+                await steering.retry(mine, id, "rerun")
+
+    go(scene())
+
+
+def test_f_x_7_re_runs_that_failed_may_be_followed_by_others(tmp_path: Path) -> None:
+    """F-X.7: n counts the children."""
+
+    async def scene() -> None:
+        async with driven(tmp_path, a_pipeline(stages=THREE), processor=Processor({"s2": BROKEN})) as door:
+            mine, id = await begun(door)
+            await ended(mine, id)
+            for number in (1, 2):
+                made = await steering.retry(mine, id, "rerun")
+                look = await ended(mine, str(made))
+                assert (look.status, str(look.idempotency_key)[-8:]) == ("FAILED", f"#retry#{number}")
 
     go(scene())
 
@@ -206,6 +224,9 @@ def test_f_8_3_usage_is_summed_by_tenant_and_day(tmp_path: Path) -> None:
             for key in ("a", "b"):
                 mine, id = await begun(door, key=key)
                 await ended(mine, id)
+            assert [stage.cost for stage in execution(mine, id).stages] == [2.5, 2.5], (
+                "F-X.35: what it cost, by the rates"
+            )
             (day,) = usage(mine)
             assert (day.tenant_id, day.executions, day.completed, day.cpu_ms, day.bytes_in) == (
                 "tnt_demo",
@@ -295,6 +316,9 @@ def test_f_a_8_stages_out_of_time_end_the_execution_as_timeout(tmp_path: Path) -
             assert (look.status, look.error_stage, statuses(look)) == ("TIMEOUT", "s1", ["TIMEOUT", None])
             await stopped.wait()
             assert [line.status for line in executions(mine, status="TIMEOUT")] == ["TIMEOUT"]
+            with pytest.raises(ExecutionState) as refused:
+                await steering.cancel(mine, id)
+            assert refused.value.facts["state"] == "TIMEOUT"  # F-X.8: as it stands
             del processor.answers["s1"]
             assert await steering.retry(mine, id) is None
             await until(lambda: execution(mine, id).status == "COMPLETED")
@@ -322,7 +346,8 @@ def test_f_a_11_settings_let_what_waits_be_cancelled(tmp_path: Path) -> None:
             await until(lambda: execution(mine, first).retry_count == 1)
             await steering.cancel(mine, first)
             look = execution(mine, first)
-            assert (look.status, look.retry_count) == ("CANCELLED", 0) and processor.asked == ["s1", "s2"]
+            assert (look.status, look.retry_count) == ("CANCELLED", 1), "F-X.6: counted when it was put back"
+            assert processor.asked == ["s1", "s2"]
             del processor.answers["s2"]
             _, third = await begun(door, key="c")
             assert (await ended(mine, third)).status == "COMPLETED"
@@ -368,5 +393,21 @@ def test_f_x_8_cancelled_executions_are_rolled_back_in_reverse(tmp_path: Path) -
             assert statuses(look) == ["COMPLETED"] * 4 + [None] and processor.asked == ["s1", "s2", "s3", "s4"]
             (told,) = [each for each in mine.reading(mine.row(id)).state.incidents if each[1] == "s3"]
             assert told[0] == "COMPENSATION_STEP_FAILED" and told[2]["code"] == "STILL_THERE"
+
+    go(scene())
+
+
+def test_f_6_1_lists_look_at_executions_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-6.1, F-9.2: the rows of executions say which there are; no run of another language is looked at."""
+
+    async def scene() -> None:
+        async with driven(tmp_path, a_pipeline()) as door:
+            mine, id = await begun(door)
+            await ended(mine, id)
+            looked: list[Any] = []
+            monkeypatch.setattr(mine.store, "find_runs", lambda *given: looked.append(given) or [])
+            assert [look.execution_id for look in executions(mine)] == [id] and looked == []
+            page = await execution_page(mine, ExecutionFilter(), 0, 20)
+            assert [look.execution_id for look in page.items] == [id] and looked == [], "the same list"
 
     go(scene())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,16 @@ from typing import Any
 import pytest
 
 from penstock.app.penstock import Penstock
+from penstock.app.pipeline import steering
 from penstock.app.pipeline.background import Consuming
-from penstock.app.pipeline.executions import executions
+from penstock.app.pipeline.intake.folder_pipeline import FolderPipeline, Moved
 from penstock.app.pipeline.intake.folder_watch import FolderWatch, is_temporary
 from penstock.app.pipeline.intake.ingest import Ingest
-from penstock.app.pipeline.intake.watcher import FolderPipeline, Moved
 from penstock.errors import BadInput
 from penstock.executors.contract import failed
 from penstock.executors.parts.objects import Buckets
 from penstock.lang.pipeline.messages import messages_of
-from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, driven, until
+from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, driven, executions, until
 from tests.conformance.decision.world import go
 
 #: well after every file of a test was written
@@ -103,6 +104,27 @@ async def put_artifact(door: Penstock, key: str, data: bytes) -> None:
     await Buckets(door.host.dispatch.services).artifacts.put(key, data)
 
 
+def test_f_x_7_results_of_a_re_run_stay_when_the_folder_is_watched_again(tmp_path: Path, inbox: Path) -> None:
+    """F-X.7, F-X.20: what the execution before it came to is not laid over them by the next process."""
+
+    async def scene() -> None:
+        (inbox / "a.png").write_bytes(b"12")
+        processor = Processor({"second": failed("IMAGE_BROKEN", "validation", "It is no picture.")})
+        async with driven(tmp_path, a_pipeline(), processor=processor) as door:
+            pipeline = FolderPipeline(door, inbox, "inbox")
+            (before,) = {each.execution.execution_id for each in await stepped(pipeline)}
+            del processor.answers["second"]
+            again = await steering.retry(door, before, "rerun")
+            moved = await stepped(pipeline)
+            assert (moved[-1].execution.execution_id, moved[-1].execution.status) == (again, "COMPLETED")
+        async with driven(tmp_path, processor=Processor()) as door:
+            assert await stepped(FolderPipeline(door, inbox, "inbox")) == []
+        kept = json.loads((inbox / "a.png.results" / "IMG_BASIC.json").read_bytes())
+        assert (kept["executionId"], kept["status"]) == (again, "COMPLETED")
+
+    go(scene())
+
+
 def test_f_x_20_results_lie_beside_the_file(tmp_path: Path, inbox: Path) -> None:
     """F-9.1: one execution per file, also when the folder is looked at by the next process."""
 
@@ -127,6 +149,28 @@ def test_f_x_20_results_lie_beside_the_file(tmp_path: Path, inbox: Path) -> None
             assert [each.delivered for each in await stepped(pipeline)] == [["1-first.json", "2-second.png"]]
             assert len(executions(door)) == 1 and pipeline.ingest.counts.duplicate == 1
             assert await stepped(FolderPipeline(door, inbox, "inbox")) == []
+
+    go(scene())
+
+
+def test_f_4_4_many_files_at_once_are_looked_at_some_at_a_time(
+    tmp_path: Path, inbox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.app.pipeline.intake.folder_pipeline._LOOKS", 2)
+
+    async def scene() -> None:
+        for number in range(5):
+            (inbox / f"{number}.png").write_bytes(b"12")
+        async with driven(tmp_path, a_pipeline(), processor=Processor()) as door:
+            pipeline = FolderPipeline(door, inbox, "inbox")
+            seen: set[str] = set()
+            async with asyncio.timeout(30):
+                while len(seen) < 5 or not pipeline.idle:
+                    looks = await pipeline.step()
+                    assert len(looks) <= 2
+                    seen |= {each.execution.execution_id for each in looks if each.delivered is not None}
+                    await asyncio.sleep(0.01)
+            assert len(list(inbox.glob("*.results/IMG_BASIC.json"))) == 5
 
     go(scene())
 
@@ -204,7 +248,8 @@ def test_f_x_20_results_are_not_laid_behind_a_link_in_their_place(tmp_path: Path
         outside = tmp_path / "outside"
         outside.mkdir()
         (inbox / "a.png.results").symlink_to(outside)
-        for name in ("a.png", "b.png"):
+        (inbox / "c.png.results").write_bytes(b"no folder")
+        for name in ("a.png", "b.png", "c.png"):
             (inbox / name).write_bytes(b"12")
         async with driven(tmp_path, a_pipeline(), processor=Processor()) as door:
             await stepped(FolderPipeline(door, inbox, "inbox"))

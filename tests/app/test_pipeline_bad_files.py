@@ -18,6 +18,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.pipeline import steering
 from penstock.app.pipeline.executions import Execution
 from penstock.app.pipeline.intake.ingest import Ingest
+from penstock.errors import PenstockError
 from penstock.executors.processor import ProcessorExecutor
 from penstock.lang.pipeline.messages import FileMessage
 from tests.app.pipelines import a_pipeline, a_stage, driven, ended, until
@@ -228,6 +229,40 @@ def test_f_10_6_that_a_bucket_that_vanishes_in_the_middle_is_io_and_what_was_don
             await steering.retry(here.door, look.execution_id)
             look = await ended(here.door, look.execution_id)
             assert (look.status, [stage.status for stage in look.stages]) == ("COMPLETED", ["COMPLETED"] * 3)
+
+    scene(made)
+
+
+def test_f_x_8_own_processors_take_back_what_they_did_when_their_execution_is_cancelled(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-X.8, F-2.6, F-S.4, F-A.10: the stage that works may end, no other begins; then all that were done are taken
+    back in reverse. One that fails is logged, and holds up neither the others nor CANCELLED."""
+    trail, until_there = tmp_path / "trail", tmp_path / "go"
+
+    def own(code: str, order: int, **config: Any) -> dict[str, Any]:
+        return a_stage(code, order, processor_type="TestTrail", processor_config={"trail": str(trail), **config})
+
+    stages = [own("a", 1), own("b", 2, broken=True), own("c", 3), own("d", 4, until=str(until_there)), own("e", 5)]
+
+    async def made() -> None:
+        async with plant(tmp_path, *stages) as here:
+            id = await here.begin("one", b"data", "text/plain")
+            await until(lambda: trail.exists() and "+d" in trail.read_text())
+            await steering.cancel(here.door, id)
+            assert "-" not in trail.read_text(), "not before the boundary"
+            until_there.touch()
+            look = await ended(here.door, id)
+            assert (look.status, look.error) == ("CANCELLED", None)
+            assert [stage.status for stage in look.stages][:4] == ["COMPLETED"] * 4
+            assert trail.read_text().split() == ["+a", "+b", "+c", "+d", "-d", "-c", "-b", "-a"]
+            (row,) = here.door.store._read("SELECT code FROM incident").fetchall()
+            assert row[0] == "COMPENSATION_STEP_FAILED"
+            with pytest.raises(PenstockError) as refused:
+                await steering.retry(here.door, id)
+            assert refused.value.code == "PP-409-STATE"
+            (line,) = [each.getMessage() for each in caplog.records if "taken back" in each.getMessage()]
+            assert id in line and "«b»" in line and "hong.gildong" not in line
 
     scene(made)
 

@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 from penstock.app.penstock import Penstock
-from penstock.app.pipeline.definitions import define
-from penstock.app.pipeline.executions import execution, executions
+from penstock.app.pipeline.definitions import define, switch_off
+from penstock.app.pipeline.executions import execution
 from penstock.app.pipeline.intake.batches import Batches
+from penstock.app.pipeline.intake.consumer import QueueConsumer
+from penstock.app.pipeline.intake.dead_messages import dead_page, redrive
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.host.clock import SystemClock
 from penstock.lang.pipeline.messages import messages_of
-from tests.app.pipelines import EXAMPLE, a_pipeline, driven, until
+from tests.app.pipelines import EXAMPLE, a_pipeline, driven, executions, until
 from tests.conformance.decision.world import go
 from tests.servers.postgres import database
 
@@ -100,6 +103,37 @@ def test_f_x_15_what_was_collected_survives_whoever_collected_it(tmp_path: Path)
 
     go(first())
     go(second())
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_f_x_15_what_a_pipeline_that_is_switched_off_has_collected_is_dead_and_can_be_sent_again(
+    tmp_path: Path, store: str
+) -> None:
+    """F-X.15, F-X.2, F-S.6: it begins nothing any more, and nothing is lost or waits for ever; the same files begin
+    once when it is on again."""
+
+    async def scene() -> None:
+        async with driven(tmp_path, a_batch(3), a_pipeline("OTHER"), store=STORES[store]()) as root:
+            door, batches = root.of("tnt_demo"), Batches(root)
+            await Ingest(root).take(pictures("a", "b", etag='"1f"', versionId="v1"))
+            keys = [line.execution_id for line in executions(door)]
+            assert len(keys) == 2 and not batches.idle
+            switch_off(root, "IMG_BASIC")
+            assert await batches.step() == 2 and batches.idle
+            page = await dead_page(door)
+            assert [(cause.code, cause.count) for cause in page.causes] == [("PP-409-OFF", 2)]
+            assert "IMG_BASIC" in page.causes[0].why and page.causes[0].curable
+            define(root, a_batch(3))
+            assert (await redrive(door)).sent == 2
+            consumer = QueueConsumer(Ingest(root))
+            assert await consumer.step() == 2 and consumer.idle and not batches.idle
+            await Ingest(root).take(pictures("a", etag='"1f"', versionId="v1"))
+            await Ingest(root).take(pictures("c"))
+            assert await batches.step() == 3 and batches.idle
+            assert files(door) == ["a", "a", "b", "b", "c", "c"], "each once by either pipeline"
+            assert root.store.queue_size(DEAD_QUEUE) == 0
+
+    go(scene())
 
 
 def test_f_x_15_without_room_the_rest_of_a_batch_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

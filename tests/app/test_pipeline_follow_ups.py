@@ -23,13 +23,13 @@ from penstock.app.penstock import Penstock
 from penstock.app.pipeline import steering
 from penstock.app.pipeline.background import Consuming
 from penstock.app.pipeline.definitions import define
-from penstock.app.pipeline.executions import execution, executions
-from penstock.app.pipeline.follow_ups import FollowUpDelivery
+from penstock.app.pipeline.executions import execution
+from penstock.app.pipeline.follow_ups import LONGEST_CHAIN, FollowUpDelivery
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.errors import DocumentInvalid
 from penstock.executors.contract import failed
 from penstock.lang.pipeline.messages import messages_of
-from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, until
+from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, executions, until
 from tests.conformance.decision.world import go
 from tests.servers.postgres import database
 
@@ -142,6 +142,25 @@ def test_f_5_1_that_an_event_goes_to_the_address_of_the_settings_until_it_is_tak
             path, key, body = first
             assert (path, key, body["type"]) == ("/events", f"{id}:first:text", "extraction.completed")
             assert body["data"]["traceId"] == EXAMPLE["traceId"]
+
+    go(scene())
+
+
+def test_f_5_1_that_a_receiver_that_takes_nothing_holds_up_no_pipeline_that_waits(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    """F-X.12: it is asked once in a round, however many events are there, and what begins goes first."""
+
+    async def scene() -> None:
+        settings = {**HERE, "pipelines.events.url": receiver.url + "/events"}
+        documents = (a_pipeline("A"), {**waits("B", "A"), "stages": [a_stage("other", 1)]})
+        async with driven(tmp_path, *documents, processor=Processor({"first": EXTRACTED}), settings=settings) as root:
+            receiver.status, door = 503, root.of("tnt_demo")
+            for number in range(5):
+                await ended(door, await begun(root, key=f"{number}.png"))
+            done = await FollowUpDelivery(root).step()
+            assert (done, len(receiver.posted)) == (5, 1)
+            assert sum(line.pipeline_code == "B" for line in executions(door)) == 5
 
     go(scene())
 
@@ -332,6 +351,30 @@ def test_f_x_12_pipelines_that_begin_each_other_by_actions_are_refused(tmp_path:
             with pytest.raises(DocumentInvalid) as refused:
                 define(root, waits("A", "B"))
             assert refused.value.findings[0].where.pointer == "/dependencies/after"
+
+    go(scene())
+
+
+def test_f_x_12_pipelines_of_two_owners_that_begin_each_other_come_to_an_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-X.13, F-X.31: what one tenant has defined is not looked at when the product's pipelines are kept; a chain of
+    executions has a longest length all the same."""
+
+    async def scene() -> None:
+        async with driven(tmp_path, processor=Processor()) as door:
+            acme = door.of("acme")
+            scheduled = {"pipeline_type": "SCHEDULED"}
+            define(acme, a_pipeline("SECOND", **scheduled, success_actions=[{"type": "pipeline", "code": "FIRST"}]))
+            define(door, a_pipeline("FIRST", success_actions=[{"type": "pipeline", "code": "SECOND"}]))
+            await begun(acme, tenantId="acme")
+            beside = Consuming(door)
+            beside.open()
+            try:
+                await until(lambda: any("is too long" in record.getMessage() for record in caplog.records))
+            finally:
+                await beside.close()
+            assert len(executions(acme, limit=200)) == LONGEST_CHAIN + 1
 
     go(scene())
 

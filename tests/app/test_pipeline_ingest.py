@@ -13,14 +13,15 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.background import Consuming
 from penstock.app.pipeline.definitions import define
-from penstock.app.pipeline.executions import executions
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE, QueueConsumer, backoff_s
+from penstock.app.pipeline.intake.consumer import VISIBILITY_MS, QueueConsumer, backoff_s
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE, QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.starts import ExecutionStarts
-from penstock.errors import DocumentInvalid
+from penstock.errors import DocumentInvalid, StoreError
 from penstock.host.clock import SystemClock
 from penstock.lang.pipeline.messages import messages_of
-from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, until
+from penstock.store.queues import Failed
+from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, a_stage, driven, ended, executions, until
 from tests.conformance.decision.world import go
 from tests.servers.postgres import database
 
@@ -37,6 +38,36 @@ def sent(door: Penstock, *bodies: Any) -> None:
         for n, body in enumerate(bodies)
     ]
     assert door.store.send_messages(QUEUE, rows, door.now()) == len(bodies)
+
+
+def test_f_7_2_what_messages_came_to_is_counted_with_their_ack(tmp_path: Path) -> None:
+    """F-7.2, F-S.1: received, kept and acked are three commits, however many are taken; a message whose ack is lost is
+    counted once."""
+
+    async def scene() -> None:
+        async with driven(tmp_path, a_pipeline()) as door:
+            consumer = QueueConsumer(Ingest(door))
+            sent(door, EXAMPLE)
+            assert await consumer.step() == 1
+            sent(door, *[EXAMPLE] * 20, {**EXAMPLE, "mime": "text/plain", "key": "other"})
+            statements: list[str] = []
+            door.store.c.set_trace_callback(statements.append)  # type: ignore[attr-defined]
+            assert await consumer.step() == 21
+            door.store.c.set_trace_callback(None)  # type: ignore[attr-defined]
+            assert sum(statement == "COMMIT" for statement in statements) == 3
+            sent(door, EXAMPLE)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(type(door.store), "take_messages", _lost)
+                with pytest.raises(StoreError):
+                    await consumer.step()
+            (day,) = door.store.ingest_days("tnt_demo")
+            assert (day.messages, day.duplicates, day.unmatched) == (22, 20, 1)
+
+    go(scene())
+
+
+def _lost(*_: Any) -> int:
+    raise StoreError(why="the disk is away")
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -156,6 +187,36 @@ def test_f_3_5_what_kills_its_consumer_again_and_again_is_dead_at_the_sixth_rece
             assert await QueueConsumer(Ingest(door)).step() == 1
             (dead,) = door.store.queued(DEAD_QUEUE)
             assert (dead.code, dead.receives) == ("PP-500-IO", 6)
+
+    go(scene())
+
+
+def test_f_3_4_who_drives_the_store_next_goes_on_at_once_with_what_a_dead_engine_had_received(tmp_path: Path) -> None:
+    """F-S.1: it would be hidden for five minutes, and nobody is there who could still take it away. What waits after a
+    failure waits on, and a batch is collected on, too."""
+    hidden = VISIBILITY_MS
+
+    async def scene() -> None:
+        async with driven(tmp_path, a_pipeline()) as door:
+            sent(door, EXAMPLE, {**EXAMPLE, "key": "failed.png"})
+            store, now = door.store, door.now()
+            received, failed = store.receive_messages(QUEUE, "dead", now, now + hidden, 2)
+            store.messages_failed("dead", [Failed(failed, QUEUE, now + hidden, "PP-500-IO", "no bucket")])
+            store.send_messages("batch#t#X#", [("b", b"x", b"\x80")], now)
+            store.receive_messages("batch#t#X#", "dead", now, now + hidden, 1)
+            beside = Consuming(door)
+            beside.batches.step = beside.clock.step  # type: ignore[method-assign]
+            beside.open()
+            try:
+                await until(lambda: len(executions(door.of("tnt_demo"))) == 1)
+                await until(lambda: store.queue_size(QUEUE) == 1)
+            finally:
+                await beside.close()
+            (left,) = store.queued(QUEUE)
+            assert (left.no, left.visible_at, left.receives) == (failed.no, now + hidden, 1)
+            (batched,) = store.queued("batch#t#X#")
+            assert (batched.handle, batched.receives) == (None, 1) and batched.visible_at < now + hidden
+            assert received.no not in {message.no for message in store.queued(QUEUE)}
 
     go(scene())
 
@@ -344,3 +405,16 @@ def test_f_s_1_messages_that_break_the_consumer_are_logged_and_it_begins_again(
     go(scene())
     told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert sum("QueueConsumer" in line for line in told) == 2 and any("ScheduleClock" in line for line in told)
+
+
+def test_f_x_31_that_a_tenants_own_pipeline_goes_before_the_products_of_the_same_code(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with driven(tmp_path, a_pipeline(priority=7)) as door:
+            define(door.of("acme"), a_pipeline(priority=3))
+            begun = {}
+            for tenant in ("acme", "other"):
+                (receipt,) = await Ingest(door).take(messages_of({**EXAMPLE, "tenantId": tenant}))
+                begun[tenant] = await ended(door.of(tenant), receipt.started[0])
+            assert {tenant: look.priority for tenant, look in begun.items()} == {"acme": 3, "other": 7}
+
+    go(scene())

@@ -14,12 +14,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.executions import logs, read_execution
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE, QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.executors.processor import ProcessorExecutor
 from penstock.lang.pipeline.messages import messages_of
@@ -28,6 +29,7 @@ from tests.app import kill_consumer as W
 from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage, driven, ended, until
 from tests.conformance.decision.world import go
 from tests.executors import processors_of_tests as on_shelf
+from tests.servers.places import store_of
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("PENSTOCK_KILLS", "4"))
@@ -40,8 +42,8 @@ SEED = os.environ.get("PENSTOCK_SEED", "")
 class Killing:
     """Consumers on one store, one after another, until all is done and there were enough kills of both kinds."""
 
-    def __init__(self, folder: Path, seed: str) -> None:
-        self.store, self.inbox = folder / "store.db", folder / "inbox"
+    def __init__(self, folder: Path, seed: str, store: str) -> None:
+        self.store, self.inbox = store or str(folder / "store.db"), folder / "inbox"
         self.inbox.mkdir()
         self.random, self.count = random.Random(seed), collections.Counter[str]()
         self.sent = 0
@@ -81,7 +83,7 @@ class Killing:
     def _one(self, kills: int) -> bool:
         """One process, until it has done all or is killed; workers below it are killed while it goes on."""
         env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
-        args = [sys.executable, "-m", "tests.app.kill_consumer", str(self.store), str(self.inbox)]
+        args = [sys.executable, "-m", "tests.app.kill_consumer", self.store, str(self.inbox)]
         process = subprocess.Popen(args, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         try:
             assert process.stdout is not None and process.stdout.readline() == "open\n", process.wait()
@@ -135,15 +137,16 @@ def descendants(pid: int) -> list[int]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="worker processes are found in /proc, which is not here")
 @pytest.mark.timeout(600 + KILLS * 20 + 2 * MESSAGES)
 def test_f_a_18_f_x_3_whoever_is_killed_nothing_is_lost_or_doubled(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], database: str
 ) -> None:
     """F-A.18, F-S.1, F-X.19: one execution per distinct message, each COMPLETED; each stage has one output and, of each
     attempt, one log; no message is dead."""
     seed = SEED or str(time.time_ns())
-    killing = Killing(tmp_path, seed)
+    killing = Killing(tmp_path, seed, store_of(database))
     killing.go(KILLS, MESSAGES)
     outputs = collections.Counter[tuple[str, str]]()
 
@@ -164,16 +167,17 @@ def test_f_a_18_f_x_3_whoever_is_killed_nothing_is_lost_or_doubled(
             assert [log.stage_code for log in rows_of if log.status == "COMPLETED"] == list(W.STAGES)
 
     go(look())
-    for path in (tmp_path / "store.db.artifacts").rglob("executions/*/*/*/output.*"):
+    for path in (tmp_path / "artifacts").rglob("executions/*/*/*/output.*"):
         outputs[path.parents[2].name, path.parents[1].name] += 1
     assert len(outputs) == 3 * len(killing.files) and set(outputs.values()) == {1}, seed
     with capsys.disabled():
         killed = f"{killing.count['engine']} engines, {killing.count['worker']} workers"
         told = f"{killing.sent} messages of {len(killing.files)} files"
-        print(f"  killed (seed {seed}): {killed}; {told}: 0 lost, 0 doubled")
+        print(f"  {database}: killed (seed {seed}): {killed}; {told}: 0 lost, 0 doubled")
 
 
-def test_f_a_18_workers_killed_in_stage_two_are_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_f_a_18_workers_killed_in_stage_two_are_replaced(tmp_path: Path, database: str) -> None:
     """F-A.18, F-X.3: with no retries at all it is taken up by another worker; each stage has one log, and retry_count
     stays 0."""
     pids = tmp_path / "pids"
@@ -187,7 +191,8 @@ def test_f_a_18_workers_killed_in_stage_two_are_replaced(tmp_path: Path) -> None
     async def scene() -> None:
         document = a_pipeline(file_type="ANY", stages=stages)
         executor = ProcessorExecutor()
-        async with driven(tmp_path, document, processor=executor, settings=W.settings_of(inbox)) as door:
+        more: dict[str, Any] = {"store": store_of(database), "settings": W.settings_of(inbox)}
+        async with driven(tmp_path, document, processor=executor, **more) as door:
             message = messages_of({**EXAMPLE, "key": "a.txt", "mime": "text/plain", "size": 1})
             (receipt,) = await Ingest(door).take(message)
             mine, id = door.of(W.TENANT), receipt.started[0]

@@ -12,9 +12,10 @@ import pytest
 
 from penstock.app.metrics.alarms import Alarms
 from penstock.app.metrics.collector import MetricsCollector
+from penstock.app.metrics.otel import Spans
 from penstock.app.metrics.series import exposed
 from penstock.app.pipeline.follow_ups import FollowUpDelivery
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.measures.correlation import correlation
 from penstock.app.pipeline.measures.dashboard import PANELS, grafana
@@ -209,3 +210,34 @@ def test_f_9_9_the_dashboard_asks_for_metrics_that_there_are() -> None:
     assert asked <= set(HELP)
     needed = {"success_rate", "pending_oldest_seconds", "stage_failures", "retry_rate", "dlq_messages", "dlq_rate"}
     assert {f"pipeline_{name}" for name in needed} <= asked
+
+
+def test_f_x_33_what_a_stage_is_asked_to_tell_is_exported(tmp_path: Path, store: str) -> None:
+    """F-X.33, F-1.2.17: `metrics_config.emit` in what Prometheus reads, as the mean of its runs, for the tenant and for
+    all; and in the span of the stage. A stage that is not asked tells nothing."""
+
+    async def scene() -> None:
+        processor = Processor()
+        asked = a_stage("first", 1, metrics_config={"emit": ["pages", "cpu_ms"]})
+        document = a_pipeline(stages=[asked, a_stage("second", 2)])
+        async with driven(tmp_path, document, processor=processor, store=store) as door:
+            meter, spans = MetricsCollector(door.store), Spans("http://127.0.0.1:9")
+            meter.attach(door.host)
+            spans.attach(door.host)
+            for pages in (2, 5):
+                await done(door, processor, first={**MADE, "metrics": {"pages": pages, "cpu_ms": 4, "sure": 0.5}})
+            for tenant in ("tnt_demo", None):
+                page = exposed(meter, tenant, door.now())
+                labels = 'pipeline="IMG_BASIC",stage="first",metric='
+                assert f'pipeline_stage_metric{{{labels}"pages"}} 3.5' in page
+                assert f'pipeline_stage_metric{{{labels}"cpu_ms"}} 4' in page
+                assert 'stage="second",metric' not in page and "duration_ms" not in page
+            told = [
+                {each["key"]: each["value"] for each in span["attributes"]}
+                for span in spans.waiting
+                if span["name"] == "first"
+            ]
+            assert [each["penstock.metric.pages"] for each in told] == [{"intValue": "2"}, {"intValue": "5"}]
+            assert told[0]["penstock.metric.sure"] == {"doubleValue": 0.5}
+
+    go(scene())

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from penstock.app.pipeline.background import Consuming
-from penstock.app.pipeline.executions import executions
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE, QueueConsumer
+from penstock.app.pipeline.intake.consumer import VISIBILITY_MS, QueueConsumer
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE, QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.errors import BadInput
 from penstock.host.clock import SystemClock
-from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, driven, until
+from tests.app.pipelines import EXAMPLE, Processor, a_pipeline, driven, executions, until
 from tests.app.test_pipeline_ingest import NONE, STORES, sent
 from tests.conformance.decision.world import go
 
@@ -28,9 +28,9 @@ def test_f_3_4_what_takes_long_is_not_seen_by_others_meanwhile(tmp_path: Path) -
             gate, take = asyncio.Event(), slow.ingest.take
             held: list[int] = []
 
-            async def waits(messages: Any) -> Any:
+            async def waits(messages: Any, **more: Any) -> Any:
                 await gate.wait()
-                return await take(messages)
+                return await take(messages, **more)
 
             def hold(handle: str, numbers: Any, until: int) -> int:
                 held.append(until)
@@ -48,6 +48,43 @@ def test_f_3_4_what_takes_long_is_not_seen_by_others_meanwhile(tmp_path: Path) -
             await asyncio.sleep(0.3)
             assert len(held) == left, "who is done holds nothing any more"
             assert len(executions(root.of("tnt_demo"))) == 1
+
+    go(scene())
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_f_x_20_what_is_held_without_room_is_not_received_by_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str
+) -> None:
+    """F-X.20, F-3.4: each new try renews the visibility, for longer than it was at first; who tries no more loses it
+    when that is over."""
+
+    async def scene() -> None:
+        gate, ahead, real = asyncio.Event(), 0, SystemClock.now
+        monkeypatch.setattr(SystemClock, "now", lambda clock: real(clock) + ahead)
+
+        async def wait() -> Any:
+            await gate.wait()
+            return {"output": {}}
+
+        given = {"processor": Processor({"first": wait}), "store": STORES[store]()}
+        async with driven(tmp_path, a_pipeline(), settings={"limits.open_runs": 1}, **given) as root:
+            holder, other = QueueConsumer(Ingest(root)), QueueConsumer(Ingest(root))
+            sent(root, *({**EXAMPLE, "key": f"{n}.png"} for n in range(3)))
+            assert await holder.step() == 3 and len(holder.held) == 2
+            for _ in range(3):
+                ahead += VISIBILITY_MS * 2 // 3
+                assert await holder.step() == 2 and len(holder.held) == 2
+                assert await other.step() == 0 and other.counts.received == 0
+            assert {row.receives for row in root.store.queued(QUEUE)} == {1}
+            ahead += VISIBILITY_MS + 1
+            assert await other.step() == 2 and len(other.held) == 2
+            gate.set()
+            async with asyncio.timeout(30):
+                while not other.idle:
+                    await other.step()
+                    await asyncio.sleep(0.01)
+            await until(lambda: len(executions(root.of("tnt_demo"), status="COMPLETED")) == 3)
 
     go(scene())
 
@@ -86,7 +123,8 @@ def test_f_4_4_with_too_many_pending_executions_nothing_more_is_taken(tmp_path: 
 
 
 def test_f_8_2_each_queue_has_a_consumer_of_its_own(tmp_path: Path) -> None:
-    """F-8.2: a tenant without room holds up the queue that it is in, and no other."""
+    """F-8.2: a tenant without room holds up the queue that it is in, and no other. The first queue is always consumed,
+    whatever others are named."""
 
     async def scene() -> None:
         gate = asyncio.Event()
@@ -95,14 +133,14 @@ def test_f_8_2_each_queue_has_a_consumer_of_its_own(tmp_path: Path) -> None:
             await gate.wait()
             return {"output": {}}
 
-        settings = {"pipelines.queues": [QUEUE, "acme"], "limits.open_runs": 1}
+        settings = {"pipelines.queues": ["acme"], "limits.open_runs": 1}
         async with driven(tmp_path, a_pipeline(), processor=Processor({"first": wait}), settings=settings) as root:
             beside = Consuming(root)
             beside.open()
             try:
                 full = [{**EXAMPLE, "tenantId": "busy", "key": f"{n}"} for n in range(3)]
                 sent(root, *full)
-                await until(lambda: beside.consumers[0].held != [])
+                await until(lambda: any(consumer.held for consumer in beside.consumers))
                 root.store.send_messages("acme", [("a", _body(tenantId="acme"), NONE)], root.now())
                 await until(lambda: len(executions(root.of("acme"))) == 1)
                 gate.set()

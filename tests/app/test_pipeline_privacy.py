@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import sqlite3
 from pathlib import Path
@@ -13,9 +14,12 @@ import pytest
 from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.series import exposed
 from penstock.app.pipeline.executions import execution, logs
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, MAX_RECEIVES, QUEUE, QueueConsumer
+from penstock.app.pipeline.intake.consumer import MAX_RECEIVES, QueueConsumer
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE, QUEUE
 from penstock.app.pipeline.measures.metrics import metrics
-from penstock.executors.parts.personal_data import hashed, masked
+from penstock.app.pipeline.starts import ExecutionStarts
+from penstock.errors import BadInput
+from penstock.executors.parts.personal_data import masked
 from tests.app.pipelines import EXAMPLE, a_stage
 from tests.app.test_pipeline_bad_files import plant, scene
 
@@ -38,6 +42,7 @@ def test_f_x_34_mail_addresses_phone_and_resident_numbers_are_masked(canary: str
     [
         "the file has 123456789 bytes, more than 1048576", "2026-11-16T17:40:00.123Z", "version 1.2.3", "20260101",
         "execution 0199a8b2-1111-7abc-8def-123456789abc", "s3Event#sha256:ab12#IMG", "65535x65535 pixels",
+        "tenants/t1/executions/01a1e6d1-2345-7890-90ec-cc9f4a717f87/1-fails/1/log.txt",
     ],
 )  # fmt: skip
 def test_f_x_34_what_is_no_personal_data_stays(text: str) -> None:
@@ -87,9 +92,36 @@ def test_f_7_4_canaries_in_a_file_are_nowhere_but_in_the_file(tmp_path: Path, ca
                 assert [canary for canary in CANARIES if canary in text] == []
             assert "secret-name" not in caplog.text
             assert "message m was not taken: PP-400-JSON" in caplog.text
-            assert hashed("secret-name.txt").startswith("sha256:")
 
     scene(life)
+
+
+def test_f_x_34_the_engines_log_names_a_file_by_the_hash_of_its_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-X.34: a message that can be read and is not taken: whoever knows the name finds the line, and nobody learns the
+    name from it. The hash is the SHA-256 that any program makes."""
+    caplog.set_level(logging.DEBUG)
+    key = "orders/홍길동-900101-1234567.pdf"
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise BadInput(what="the file", why=f"«{key}» of hong.gildong@example.co.kr is not for us")
+
+    monkeypatch.setattr(ExecutionStarts, "begin", refuse)
+
+    async def life() -> None:
+        async with plant(tmp_path, a_stage("copy", 1)) as made:
+            body = msgspec.json.encode({**EXAMPLE, "tenantId": TENANT, "key": key})
+            made.door.store.send_messages(QUEUE, [("m", body, b"\x80")], made.door.now())
+            assert await QueueConsumer(made.ingest).step() == 1
+            (waiting,) = made.door.store.queued(QUEUE)
+            assert waiting.code == "PS-400-INPUT" and "[e-mail]" in str(waiting.why)
+            assert "[resident number]" in str(waiting.why)
+
+    scene(life)
+    (line,) = [record.getMessage() for record in caplog.records if "was not taken" in record.getMessage()]
+    assert line.endswith(f"file sha256:{hashlib.sha256(key.encode()).hexdigest()[:16]}")
+    assert "홍길동" not in caplog.text and "orders/" not in caplog.text
 
 
 def test_f_x_16_error_texts_are_cut_and_the_rest_is_in_the_log(tmp_path: Path) -> None:

@@ -11,13 +11,12 @@ import pytest
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.background import Consuming
-from penstock.app.pipeline.executions import executions
 from penstock.app.pipeline.intake.ingest import asset_of
 from penstock.app.pipeline.schedules import ScheduleClock, add_schedule, end_schedule, schedules
 from penstock.errors import BadInput, DocumentInvalid, ScheduleNotFound
 from penstock.host.clock import SystemClock
 from penstock.lang.pipeline.messages import messages_of
-from tests.app.pipelines import EXAMPLE, a_pipeline, driven, ended, until
+from tests.app.pipelines import EXAMPLE, a_pipeline, driven, ended, executions, until
 from tests.conformance.decision.world import go
 from tests.servers.postgres import database
 
@@ -96,6 +95,40 @@ def test_f_x_11_one_execution_begins_for_each_file_that_fits(
             root.store.file_schedule_fired(row, None, made.next_at, clock.at)  # as if it had died before it was noted
             await runner.step()
             assert keys_of(door) == [key]
+
+    go(scene())
+
+
+@pytest.mark.parametrize(
+    ("target", "fits"),
+    [
+        ({"last": "PT1H"}, ["edge.png", "new.png"]),
+        ({"all": [{"last": "PT1H"}, {"field": "size", "op": "lt", "value": 100}]}, ["edge.png"]),
+        ({"any": [{"last": "PT1M"}, {"field": "size", "op": "lt", "value": 100}]}, ["edge.png", "new.png", "old.png"]),
+        ({"not": {"last": "PT1H"}}, ["old.png", "older.png"]),
+    ],
+)
+def test_f_x_11_the_age_of_a_file_is_asked_wherever_the_window_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: dict[str, Any], fits: list[str]
+) -> None:
+    """F-X.11: `last` alone, beside another condition, as one of several, or denied; an hour is an hour, to its end."""
+
+    async def scene() -> None:
+        clock = Clock(monkeypatch, "2026-03-01T09:00:00Z")
+        async with driven(tmp_path, a_pipeline()) as root:
+            door = root.of("tnt_demo")
+            for at, key, size in (
+                ("2026-03-01T09:00:00Z", "older.png", 500), ("2026-03-01T10:59:59.999Z", "old.png", 10),
+                ("2026-03-01T11:00:00Z", "edge.png", 10), ("2026-03-01T11:59:30Z", "new.png", 500),
+            ):  # fmt: skip
+                clock.set(at)
+                uploaded(root, key, size=size)
+            clock.set("2026-03-01T11:59:00Z")
+            add_schedule(door, {**EVERY_MINUTE, "target_filter": target})
+            clock.set("2026-03-01T12:00:00Z")
+            assert await ScheduleClock(root).step() == 1
+            begun = [door.input_of(door.row(line.execution_id))["key"] for line in executions(door)]
+            assert sorted(begun) == fits
 
     go(scene())
 

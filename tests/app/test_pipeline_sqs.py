@@ -13,12 +13,12 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.background import Consuming
 from penstock.app.pipeline.definitions import define
-from penstock.app.pipeline.executions import executions
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE, QueueConsumer
+from penstock.app.pipeline.intake.consumer import QueueConsumer
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE, QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
 from penstock.errors import StoreBusy, StoreError
-from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage, driven, ended, until
+from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage, driven, ended, executions, until
 from tests.conformance.decision.world import go
 from tests.servers.aws import KEYS, aws, ministack
 
@@ -309,5 +309,27 @@ def test_f_3_5_messages_that_cannot_be_buried_hold_up_no_others(tmp_path: Path) 
             with pytest.raises(RuntimeError):
                 consumer.step(door.store, 0)
             assert client.deleted == ["good"] and door.store.queue_size(QUEUE) == 1
+
+    go(scene())
+
+
+def test_f_7_2_what_waits_in_sqs_and_how_fast_it_is_received_is_known(tmp_path: Path, cloud: Aws) -> None:
+    """As SQS counts it; who may not ask for that receives all the same."""
+
+    async def scene() -> None:
+        for n in range(13):
+            cloud.send({**EXAMPLE, "key": f"{n}.png"})
+        async with driven(tmp_path, a_pipeline()) as door:
+            consumer = SqsConsumer(tmp_path / "s.db", cloud.queue)
+            assert (consumer.state().waiting, consumer.state().per_second) == (None, 0.0)
+            moved = await taken(door, consumer)
+            consumer.look()
+            state = consumer.state()
+            assert (state.name, state.consumers, state.moved) == (cloud.url.rpartition("/")[2], 1, moved)
+            assert (state.waiting, state.in_flight) == (13 - moved, 0) and state.per_second > 0
+            consumer.queue = SqsQueue(cloud.url + "-gone", cloud.dead_url, cloud.queue.endpoint)
+            consumer.looked_at = 0.0
+            consumer.look()
+            assert consumer.state().waiting is None
 
     go(scene())

@@ -148,6 +148,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                 c.row_factory = sqlite3.Row
                 (read["execution"],) = c.execute("SELECT * FROM pipeline_executions").fetchall()
                 (read["log"],) = c.execute("SELECT * FROM pipeline_stage_logs").fetchall()
+                (read["definition"],) = c.execute("SELECT * FROM pipeline_definitions").fetchall()
+                (read["stage"],) = c.execute("SELECT * FROM pipeline_stages").fetchall()
 
     scene(made)
     return read
@@ -167,6 +169,13 @@ def test_a_column_of_stage_logs(rows: dict[str, Any], requirement: str, name: st
     assert good(rows["log"][name]), rows["log"][name]
 
 
+def test_f_1_0_1_rows_are_joined_by_their_numbers(rows: dict[str, Any]) -> None:
+    """F-1.2.2, F-1.3.3, F-1.4.2, F-1.4.3: no foreign key holds them together, so the numbers must be the same."""
+    assert rows["log"]["stage_id"] == rows["stage"]["id"]
+    assert rows["log"]["execution_id"] == rows["execution"]["id"]
+    assert rows["execution"]["pipeline_id"] == rows["stage"]["pipeline_id"] == rows["definition"]["id"]
+
+
 def test_f_p_2_tables_have_no_foreign_keys_and_deleting_is_soft(tmp_path: Path) -> None:
     """F-P.2, F-P.3: the store that a pipeline makes has none; and the index of pick-up is there."""
 
@@ -177,6 +186,6 @@ def test_f_p_2_tables_have_no_foreign_keys_and_deleting_is_soft(tmp_path: Path) 
                 keys = [(table, key) for table in tables for key in c.execute(f'PRAGMA foreign_key_list("{table}")')]
                 indexes = {name for (name,) in c.execute("SELECT name FROM sqlite_master WHERE type='index'")}
             assert len(tables) > 10 and keys == []
-            assert "run_pick" in indexes
+            assert {"run_pick", "run_pending"} <= indexes
 
     scene(made)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from tests.api.serving import until
 from tests.browser.conftest import PHONE, Open, Watch, listening
 from tests.browser.pipelines import PICTURES, Scene
 from tests.browser.walking import look_at_dialog, walk
+from tests.executors.pipeline_bench import pdf
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.xdist_group("browser")
@@ -21,7 +24,7 @@ OPERATOR, VIEWER = "operator@example.com", "viewer@example.com"
 
 @pytest.fixture(scope="module")
 def scene(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    with file_site(tmp_path_factory.mktemp("files"), "sqlite") as site:
+    with file_site(tmp_path_factory.mktemp("files"), "sqlite", "[pipelines.rates]\ncpu_ms = 1\n") as site:
         yield Scene(site)
 
 
@@ -39,6 +42,14 @@ def test_f_6_1_the_list_tells_what_failed_runs_and_waits(scene: Scene, site: Fil
     expect(failed.locator(".stage-group i")).to_have_count(2)  # side by side
     expect(failed.locator(".stage-failed")).to_have_count(1)
     expect(failed.locator("img")).to_be_visible()
+    stages = failed.locator(".stages")
+    expect(stages.locator(".stages-list")).to_be_hidden()
+    for look in (stages.hover, lambda: (page.mouse.move(0, 0), page.keyboard.press("Tab"), stages.focus())):
+        look()
+        expect(stages.locator(".stages-list > span")).to_have_count(5)
+        expect(stages.locator(".stages-list")).to_be_visible()
+        expect(stages.locator(".stages-list > span").first).to_contain_text(re.compile("체크섬완료.*(초|ms)"))
+    page.mouse.move(0, 0)
     held = scene.hold()
     execution = scene.picture("L04_cam1_142127.png")
     row = page.locator("tr", has_text="L04_cam1_142127.png")
@@ -50,6 +61,32 @@ def test_f_6_1_the_list_tells_what_failed_runs_and_waits(scene: Scene, site: Fil
     assert site.ended(execution)["status"] == "COMPLETED"
     page.locator("tr", has_text="L03_weld").locator("a.exec-name").click()
     expect(page).to_have_url(f"{site.server.url}/pipelines/{scene.failed}")
+
+
+def test_f_4_1_rows_that_wait_say_why_and_stay_under_the_pointer(scene: Scene, site: FileSite, window: Open) -> None:
+    """F-4.4, F-X.20: which limit has no place, in the list and on the execution; a pill counts what came meanwhile."""
+    held = scene.hold("slow")
+    stage = site.calls("ask", 1, "slow", stage_name="묻기")
+    code = site.pipeline(stage, pipeline_name="느린 것", configuration={"max_executions": 1})
+    first, second = site.begun(code, "first.txt"), site.begun(code, "second.txt")
+    site.running(first, "ask")
+    page = window(OPERATOR, of=site.server)
+    listening(page, "/pipelines")
+    waiting = page.locator("tr", has_text="second.txt")
+    expect(waiting.locator(".exec-why")).to_contain_text("느린 것 자리 1/1이 차서 기다려요")
+    ways = page.get_by_role("region", name="들어오는 길")
+    expect(ways).to_contain_text("오늘 거른 중복")
+    waiting.hover()
+    third = site.begun(code, "third.txt")
+    pill = page.get_by_role("button", name="새로 바뀐 1건")
+    expect(pill).to_be_visible()
+    expect(page.locator("tr", has_text="third.txt")).to_have_count(0)
+    pill.click()
+    expect(page.locator("tr", has_text="third.txt")).to_be_visible()
+    page.goto(f"/pipelines/{second}")
+    expect(page.locator(".why")).to_contain_text("느린 것 자리 1/1이 차서 기다려요")
+    held.set()
+    assert [site.ended(each)["status"] for each in (first, second, third)] == ["COMPLETED"] * 3
 
 
 def test_f_6_1_the_list_is_narrowed_by_status_pipeline_and_text(scene: Scene, site: FileSite, window: Open) -> None:
@@ -76,6 +113,9 @@ def test_f_6_2_one_execution_shows_its_stages_and_files(scene: Scene, site: File
     expect(page.locator("h1")).to_contain_text("L01_cam3_142133.png")
     expect(page.locator(".net-node [data-node=small]")).to_be_visible()
     expect(page.locator(".net-frame-head b")).to_have_text("나란히")
+    log = page.get_by_role("region", name="단계 기록")
+    expect(log.get_by_role("button", name="나란히", exact=True)).to_be_visible()
+    expect(log.get_by_role("button", name="group", exact=True)).to_have_count(0)
     files = page.get_by_role("region", name="파일")
     for alt in ("L01_cam3_142133.png 그림", "썸네일 200 그림", "썸네일 800 그림"):
         shown = files.get_by_alt_text(alt)
@@ -92,10 +132,23 @@ def test_f_6_2_one_execution_shows_its_stages_and_files(scene: Scene, site: File
     expect(page.locator(".file-table .preview-rows td").first).to_have_text("K7412")
 
 
+def test_f_5_1_what_a_stage_extracted_stands_at_its_foot(scene: Scene, site: FileSite, window: Open) -> None:
+    """F-X.24: the event, that it was published, and how sure the stage was."""
+    read = {"stage_code": "read", "stage_name": "Read", "sequence_order": 1, "processor_type": "TextExtractor"}
+    execution = site.begun(site.pipeline(read), "note.txt", b"heat K7412 is good")
+    assert site.ended(execution)["status"] == "COMPLETED"
+    told = until(lambda: site.look(execution)["stages"][0]["extraction"], lambda extraction: extraction["published"])
+    assert (told["extractionType"], told["confidence"]) == ("text", 1.0)
+    page = window(VIEWER, of=site.server, tongue="en")
+    page.goto(f"/pipelines/{execution}?node=read&tab=stage")
+    expect(page.locator(".net-note")).to_have_text("extraction.completed · sent")
+    expect(page.get_by_role("tabpanel")).to_contain_text("text ·")
+
+
 def test_f_2_7_failed_ones_open_at_their_stage_and_are_resumed(scene: Scene, site: FileSite, window: Open) -> None:
     """F-6.5, F-X.7: it says why, what was kept, and what would happen; then it goes on from that stage."""
     site.answers["qms"] = 503
-    execution = scene.picture("L05_cam2_resumed.png")
+    execution = scene.picture("L05_cam2_second.png")
     site.ended(execution)
     page = window(OPERATOR, of=site.server)
     page.goto(f"/pipelines/{execution}")
@@ -119,6 +172,9 @@ def test_f_2_8_reruns_are_new_executions_that_are_linked(scene: Scene, site: Fil
     page = window(OPERATOR, of=site.server, tongue="en")
     page.goto(f"/pipelines/{scene.failed}")
     page.get_by_role("button", name="Re-run").click()
+    told = page.get_by_role("dialog").locator(".effects li", has_text="Last time 4 of 5 stages used: CPU time")
+    cost = sum(stage["usage"].get("cpu_ms", 0) for stage in site.look(scene.failed)["stages"])
+    expect(told).to_contain_text(f"Cost {cost:,}")  # F-8.3, F-X.35: before it is done
     page.get_by_role("dialog").get_by_role("button", name="Re-run").click()
     page.get_by_role("button", name="Open it").click()
     expect(page.locator("h1 .badge")).to_have_text("Completed")
@@ -130,7 +186,7 @@ def test_f_2_8_reruns_are_new_executions_that_are_linked(scene: Scene, site: Fil
 def test_f_2_6_cancels_wait_for_the_end_of_the_stage(scene: Scene, site: FileSite, window: Open) -> None:
     """F-X.8: accepted at once, told as under way, and CANCELLED when the stage has ended."""
     held = scene.hold()
-    execution = scene.picture("halted.png")
+    execution = scene.picture("gray.png")
     site.running(execution, "register")
     page = window(OPERATOR, of=site.server, tongue="en")
     listening(page, f"/pipelines/{execution}")
@@ -166,6 +222,27 @@ def test_f_7_4_files_that_would_run_something_are_shown_as_text(scene: Scene, si
     assert page.title() != "taken over"
 
 
+def test_f_4_3_pdfs_show_a_picture_of_their_first_page(scene: Scene, site: FileSite, window: Open) -> None:
+    """Drawn by the server; what is no PDF behind its name has an icon, and the page goes on."""
+    pytest.importorskip("pypdfium2")
+    code = site.pipeline({"stage_code": "keep", "stage_name": "Keep", "sequence_order": 1, "processor_type": "Copy"})
+    made = pdf("Inspection certificate", "Second page")
+    good = site.begun(code, "mill-cert.pdf", made, mime="application/pdf")
+    bad = site.begun(code, "not-one.pdf", b"<script>document.title='taken over'</script>", mime="application/pdf")
+    for execution in (good, bad):
+        site.ended(execution)
+    page = window(VIEWER, of=site.server, tongue="en")
+    page.goto(f"/pipelines/{good}")
+    shown = page.get_by_role("region", name="Files").get_by_alt_text("mill-cert.pdf")
+    until(lambda: shown.evaluate("image => image.naturalWidth"), lambda width: width == 640)
+    expect(page.locator(".file-foot").first).to_contain_text("first page")
+    client = site.server.client(VIEWER)
+    answer = client.get(f"/pipelines/executions/{good}/file", params={"page": True})
+    assert answer.headers["content-type"] == "image/png" and answer.content.startswith(b"\x89PNG")
+    assert client.get(f"/pipelines/executions/{bad}/file", params={"page": True}).status_code == 404
+    assert client.get(f"/pipelines/executions/{scene.done}/file", params={"page": True}).status_code == 404
+
+
 def test_f_8_4_dead_letters_by_cause_are_tried_one_then_all(scene: Scene, site: FileSite, window: Open) -> None:
     """A sample, one of it, then all after a dry run and a typed count; the numbers fall."""
     site.answers["qms"] = 500
@@ -175,6 +252,8 @@ def test_f_8_4_dead_letters_by_cause_are_tried_one_then_all(scene: Scene, site: 
     site.answers.pop("qms")
     page = window(OPERATOR, of=site.server, tongue="en")
     listening(page, "/ops/dead-letters")
+    badge = page.get_by_role("navigation").first.get_by_role("img", name="to look at")
+    expect(badge).to_have_text("1")  # causes, not letters
     cause = page.locator(".cause", has_text="HTTP_5XX")
     expect(cause).to_contain_text("검사 사진")
     expect(cause.locator(".cause-count b")).to_have_text("4")
@@ -182,24 +261,106 @@ def test_f_8_4_dead_letters_by_cause_are_tried_one_then_all(scene: Scene, site: 
     expect(cause.locator(".sample li")).to_have_count(4)
     bulk = page.get_by_role("complementary")
     expect(bulk.get_by_role("textbox")).to_be_disabled()  # one comes first
+    expect(bulk.get_by_text("when more than 5 of 100 fail")).to_be_visible()
     cause.get_by_role("button", name="Try this one").first.click()
-    expect(cause.get_by_text("Sent again")).to_be_visible()
+    expect(cause.locator(".sample").get_by_text("Completed")).to_be_visible()
     assert site.ended(made[-1])["status"] == "COMPLETED"
     expect(cause.locator(".cause-count b")).to_have_text("3")
     page.reload()
     cause.get_by_role("button", name="Try this one").first.wait_for()
-    bulk.get_by_label("All, without trying one first").check()
-    bulk.get_by_label("Type 3 to confirm").fill("3")
+    expect(bulk.get_by_role("button", name="Never mind")).to_be_focused()  # the safe one
+    bulk.get_by_label("Type 3 to confirm").fill("3")  # that one completed is remembered
     bulk.get_by_role("button", name="Try 3 again").click()
     expect(page.locator("h1")).to_have_text("No dead letters")
+    expect(badge).to_have_count(0)
     for execution in made:
         assert site.ended(execution)["status"] == "COMPLETED"
+
+
+def test_f_8_4_bulk_stops_by_itself_is_paused_and_goes_on(
+    chromium: Any, tmp_path_factory: pytest.TempPathFactory, window: Open
+) -> None:
+    """What it calls is down again: after a few it stops by itself; when that is mended it goes on, at the chosen speed,
+    so that it can be paused; it outlives a reload, and its numbers add up."""
+    with file_site(tmp_path_factory.mktemp("many"), "sqlite") as site:
+        site.answers["erp"] = 500
+        code = site.pipeline(site.calls("send", 1, "erp", stage_name="Send", max_retries=0))
+        made = [site.begun(code, f"{n}.txt") for n in range(40)]
+        for execution in made:
+            assert site.ended(execution)["status"] == "FAILED"
+        site.answers.pop("erp")
+        page = window(OPERATOR, of=site.server, tongue="en")
+        listening(page, f"/ops/dead-letters?cause={code}/send/HTTP_5XX")
+        bulk = page.get_by_role("complementary")
+        expect(bulk.get_by_role("textbox")).to_be_disabled()  # one comes first
+        page.get_by_role("button", name="Try this one").first.click()
+        expect(page.locator(".sample").get_by_text("Completed")).to_be_visible()
+        site.answers["erp"] = 500
+        bulk.get_by_role("button", name="10 per s").click()
+        bulk.get_by_label("Type 39 to confirm").fill("39")
+        bulk.get_by_role("button", name="Try 39 again").click()
+        job = page.get_by_role("region", name="Batches")
+        expect(job.get_by_text("More than 5 of the last 100 failed again")).to_be_visible()
+        page.reload()
+        site.answers.pop("erp")
+        job.get_by_role("button", name="Go on").click()
+        job.get_by_role("button", name="Pause").click()
+        expect(job.locator(".badge")).to_have_text("Paused")
+        counts = job.locator(".batch-counts")
+        sums = until(
+            lambda: [int(each) for each in counts.locator("b").all_inner_texts()],
+            lambda parts: not any(site.look(each)["status"] in ("PENDING", "RUNNING") for each in made),
+        )
+        assert sum(sums) == 39 and sums[2] > 5 and sums[3] > 0, sums
+        look = page.request.get("/api/v1/batches").json()["items"][0]
+        assert (look["state"], look["care"]["per_second"]) == ("paused", 10)
+        job.get_by_role("button", name="Go on").click()
+        expect(job.locator(".badge")).to_have_text("Done")
+        done = [site.look(each)["status"] for each in made]
+        assert done.count("FAILED") == look["back"] and done.count("COMPLETED") == 40 - look["back"]
+        expect(page.locator("h1")).to_contain_text(f"{look['back']} letters")  # those that failed while it was down
+        page.goto("about:blank")  # its server ends before it
+
+
+def test_f_8_4_many_dead_letters_go_a_hundred_first(
+    chromium: Any, tmp_path_factory: pytest.TempPathFactory, window: Open
+) -> None:
+    """The rest waits for what becomes of them; the count that is typed is that of all."""
+    with file_site(tmp_path_factory.mktemp("hundred"), "sqlite") as site:
+        rule = {"type": "object", "required": ["never"]}
+        stage = {"stage_code": "check", "stage_name": "Check", "sequence_order": 1, "processor_type": "Checksum"}
+        code = site.pipeline({**stage, "output_validation": rule, "max_retries": 0})
+        made = [site.begun(code, f"{n}.txt") for n in range(102)]
+        for execution in made:
+            assert site.ended(execution)["status"] == "FAILED"
+        page = window(OPERATOR, of=site.server, tongue="en")
+        cause = f"{code}/check/VALIDATION"
+        known = f"sessionStorage.setItem('ps.tried', JSON.stringify(['{cause}']))"  # as if one had come through
+        page.add_init_script(f"if (location.protocol === 'http:') {known}")
+        listening(page, f"/ops/dead-letters?cause={cause}")
+        bulk = page.get_by_role("complementary")
+        expect(bulk).to_contain_text("They will fail for the same reason")
+        expect(bulk.get_by_label("100 first, the rest after a look at their results")).to_be_checked()
+        bulk.get_by_label("Type 102 to confirm").fill("102")
+        bulk.get_by_role("button", name="Try 102 again").click()
+        expect(page.get_by_text("More than 5 of the last 100 failed again")).to_be_visible()
+        again = [len(site.look(execution)["attempts"]) for execution in made]
+        assert again[:2] == [1, 1], "the newest go first"
+        page.goto("about:blank")  # its server ends before it
 
 
 def test_f_8_3_usage_is_told_per_tenant_and_day(scene: Scene, site: FileSite, window: Open) -> None:
     page = window(VIEWER, of=site.server, tongue="en")
     page.goto("/pipelines")
-    page.get_by_role("link", name="Details").click()
+    expect(page.get_by_role("region", name="At a glance")).to_be_visible()
+    expect(page.get_by_text("Used today")).to_have_count(0)  # F-A.16: nothing to compare one tenant with
+    day = {**site.viewer.get("/pipelines/usage").json()["items"][-1], "day": datetime.now(UTC).strftime("%Y-%m-%d")}
+    both = {"items": [day, {**day, "tenantId": "tenant_002"}]}
+    page.route("**/api/v1/pipelines/usage", lambda asked: asked.fulfill(json=both))
+    page.reload()
+    expect(page.locator(".pipe-usage li")).to_have_count(2)
+    page.unroute("**/api/v1/pipelines/usage")
+    page.get_by_role("link", name="Usage", exact=True).click()
     expect(page.locator("h1")).to_have_text("Usage per tenant")
     row = page.locator(".usage-table tbody tr").first
     expect(row).to_contain_text("tenant_001")

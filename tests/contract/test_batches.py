@@ -46,3 +46,25 @@ def test_batches_are_listed_and_so_many_run_at_a_time(kit: Kit) -> None:
     assert store.batch("t", "b0") is not None
     store.tidy(2 + KEPT_MS)
     assert store.batch("t", "b0") is None and store.batch("t", "b1") is not None
+
+
+def test_f_8_4_one_that_is_paused_keeps_its_place_and_goes_on(kit: Kit) -> None:
+    """What was done until whoever does it has noticed counts, and where it goes on is written with it."""
+    store = kit.open()
+    row = a_row("a", place="0", slice=b"\x91\x01", total=40)
+    assert store.add_batch(row, 2)
+    assert store.turn_batch("t", "a", "paused", None, ("running",)) and store.open_batches() == []
+    assert not store.turn_batch("t", "a", "paused", None, ("running",))
+    moved = replace(
+        row, place="0.7", slice=b"\x90", looked=20, done=20, through=18, back=1, watched=b"\x92\x91\x07\x90"
+    )
+    assert not store.move_batch(moved)
+    store.count_batch(moved)
+    assert store.batch("t", "a") == replace(moved, state="paused")
+    assert store.turn_batch("t", "a", "running", None, ("paused",)) and store.open_batches() == [moved]
+    stopped = replace(moved, state="paused", code="STOPPED_ITSELF", message="6 of 100")
+    assert store.move_batch(stopped) and store.batch("t", "a") == stopped
+    assert store.turn_batch("t", "a", "cancelled", 30, ("running", "paused"))
+    assert store.batch("t", "a") == replace(moved, state="cancelled", ended_at=30)
+    assert not store.turn_batch("u", "a", "running", None, ("cancelled",))
+    assert store.run_statuses([]) == {} == store.run_statuses([1, 2])

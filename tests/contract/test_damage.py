@@ -24,7 +24,7 @@ SEED = 11
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("whole") / "penstock.db"
-    make_store(path, rounds=3)
+    make_store(path)
     return path
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.kernel.state import COMPLETED, WAITING
+from penstock.kernel.state import COMPLETED, PENDING, WAITING
+from penstock.store.execution_lists import ExecutionWanted
+from penstock.store.execution_tables import EXECUTION
 from penstock.store.releases import ReleaseRow
 from penstock.store.run_lists import Ranking, RunFilter
 from penstock.store.run_store import PendingRun
@@ -39,9 +42,25 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresKit]:
         "INSERT INTO remark SELECT 'default', 'r' || lpad(n::text, 15, '0') || '/n', 1, 'kim', n, 'claim', 'x'"
         " FROM generate_series(1, 9000) n"
     )
+    one.ask(executions_sql())
+    one.ask(
+        "INSERT INTO file_schedule(tenant, name, code, type, zone, active, next_at, created_at, updated_at) SELECT"
+        " 't' || n % 50, 'x', 'A', 'CRON', 'UTC', 1 - sign(n % 50), n, n, n FROM generate_series(1, 9000) n"
+    )
     one.ask("ANALYZE")
     yield one
     one.close()
+
+
+def executions_sql() -> str:
+    """Those of fifty tenants, each with ten organisations: most are completed."""
+    own = {
+        "tenant_id": "'t' || n % 50", "organization_id": "n % 10", "created_at": "(2000 + n % 100)::text",
+        "status": "CASE n % 100 WHEN 0 THEN 'PENDING' WHEN 1 THEN 'FAILED' ELSE 'COMPLETED' END",
+    }  # fmt: skip
+    plain = {"int": "n", "text": "'x' || n"}
+    columns = [own.get(c.name, f"'{c.words[0]}'" if c.words else plain[c.type]) for c in EXECUTION.columns]
+    return f"INSERT INTO execution SELECT {', '.join(columns)} FROM generate_series(1, 9000) n"
 
 
 def fill(store: Any, numbers: range) -> None:
@@ -99,10 +118,20 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 EVERY = RunFilter(tenant="default", below=RUNS)
 OPEN = RunFilter(tenant="default", below=RUNS, status=(2, 3))
 LATER = Ranking(by="updated_at", falling=True, after=(5000, 7))
+#: F-6.1: every filter of the list of executions, and the index that answers
+LISTED: dict[str, tuple[ExecutionWanted, str]] = {
+    "tenant": (ExecutionWanted(tenant="t1"), "execution_tenant"),
+    "status": (ExecutionWanted(tenant="t1", status=("FAILED",)), ""),
+    "time": (ExecutionWanted(tenant="t1", since="2090", until="2095"), "execution_idx_scope_time"),
+    "status and time": (ExecutionWanted(tenant="t1", status=("FAILED",), since="2001"), ""),
+    "organisation": (ExecutionWanted(tenant="t1", organization=1, since="2090"), "execution_idx_scope_time"),
+    "file": (ExecutionWanted(tenant="t1", file=7), "execution_idx_file_recent"),
+    "their turn": (ExecutionWanted(tenant="t1", status=("PENDING",), queue=True), ""),
+}  # fmt: skip
 ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "pick-up": (lambda s: s.unfinished(), "run_pick"),
-    "admission (F-9.2, F-A.5)": (lambda s: s.pending_runs(None, 64), "run_pick"),
-    "admission, further on": (lambda s: s.pending_runs(PendingRun(7, "t", 1, 100, 1000), 64), "run_pick"),
+    "admission (F-9.2, F-A.5)": (lambda s: s.pending_runs(None, 64), "run_pending"),
+    "admission, further on": (lambda s: s.pending_runs(PendingRun(7, "t", 1, 100, 1000), 64), "run_pending"),
     "due": (lambda s: s.due(500, 10), "run_wake"),
     "next wake": (lambda s: s.next_wake(), "run_wake"),
     "key": (lambda s: s.run_by_key("default", "key-7"), "run_key"),
@@ -135,6 +164,16 @@ ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "due schedules": (lambda s: s.schedules_due(5), "schedule_next"),
     "next schedule": (lambda s: s.next_schedule(5), "schedule_next"),
     "letters of a queue": (lambda s: s.letters_since("t", "q7", 3900), "letter_at"),
+    "due schedules over files (F-1.5.14)": (lambda s: s.file_schedules_due(5), "file_schedule_idx_active_next"),
+    "next schedule over files": (lambda s: s.next_file_schedule(), "file_schedule_idx_active_next"),
+    **{
+        f"executions by {name} (F-6.1, F-9.8)": (
+            lambda s, wanted=wanted: (s.count_executions(wanted), s.find_executions(wanted, 20, 20)),
+            index,
+        )
+        for name, (wanted, index) in LISTED.items()
+    },
+    "executions of the last hours (F-7.2)": (lambda s: s.execution_pieces("t1", "y"), "execution_ended"),
     "newest judgments": (lambda s: s.judgments("t", limit=20), "judgment_at"),
     "sorted by time": (lambda s: s.ranked_runs(EVERY, Ranking(by="updated_at"), 50, 2000), "run_updated"),
     "later by time": (lambda s: s.ranked_runs(EVERY, LATER, 50, 1000), "run_updated"),
@@ -179,6 +218,23 @@ def test_what_is_asked_is_answered_by_an_index(kit: PostgresKit, asked: str, mon
     assert asked not in COUNTED or kinds == {"Index Only Scan"}, json.dumps(plans, indent=1)
 
 
+@pytest.mark.parametrize("wanted", [ExecutionWanted(tenant="t1"), ExecutionWanted(tenant="t1", status=("COMPLETED",))])
+def test_f_9_2_pages_of_executions_are_read_in_their_order(
+    kit: PostgresKit, wanted: ExecutionWanted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-6.1, F-9.2: a page of the newest costs what is on it, not a sort of all that the tenant has."""
+    from penstock.store.address import Server, place
+    from penstock.store.postgres.connection import connect
+
+    ((sql, values),) = statements(kit.opened[0], lambda s: s.find_executions(wanted, 20, 20), monkeypatch)
+    server = place(kit.url)
+    assert isinstance(server, Server)
+    with connect(server) as c:
+        plan = plan_of(c, sql, values)
+    kinds = [(node["Node Type"], node.get("Index Name")) for node in nodes(plan)]
+    assert kinds == [("Limit", None), ("Index Scan", "execution_tenant")], json.dumps(plan, indent=1)
+
+
 def plan_of(c: Any, sql: str, values: tuple[Any, ...]) -> dict[str, Any]:
     ((plan,),) = c.execute(f"EXPLAIN (FORMAT JSON) {sql}", values).fetchall()
     found: dict[str, Any] = plan[0]["Plan"]
@@ -200,3 +256,38 @@ def test_what_a_batch_changes_is_found_by_its_key(kit: PostgresKit, field: str) 
         sql = sql.replace(f"${n}::", "NULL::")
     plan = plan_of(store.c, sql, ())
     assert [n for n in nodes(plan) if n["Node Type"] in ("Seq Scan", "Hash Join", "Merge Join")] == []
+
+
+def test_f_a_5_the_next_is_found_before_the_server_has_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-9.2, F-A.5: many come at once, before anything was analysed; and later the server believes that none waits. No
+    more rows are read than are given, and those of the same moment."""
+    moment = 50
+    pytest.importorskip("psycopg", reason="the extra «postgresql» is not installed")
+    kit = PostgresKit(tmp_path)
+    store = kit.open()
+    a_net(store)
+    kit.ask("ALTER TABLE run SET (autovacuum_enabled = off)")
+    values = f"g, 'r' || g, 't', 1, 'k' || g, %s, 100, 1000 + g / {moment}, 1000, 0 FROM generate_series(%s, %s) g"
+    into = "INSERT INTO run(no, id, tenant, net, key, status, priority, created_at, updated_at, checkpoint_seq) SELECT "
+    kit.ask(into + values % (PENDING, 1, 5000))
+    asks: list[Callable[[Any], Any]] = [
+        lambda s: s.pending_runs(None, 64),
+        lambda s: s.pending_runs(PendingRun(620, "t", 1, 100, 1012), 64),
+        lambda s: s.pending_beyond(64),
+    ]
+    seen = [each for ask in asks for each in statements(store, ask, monkeypatch)]
+    assert [store.pending_runs(None, 64)[n].no for n in (0, 63)] == [1, 64]
+
+    def rows_read() -> list[int]:
+        read = []
+        for sql, given in seen:
+            ((plan,),) = store.c.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", given).fetchall()
+            read.append(max(node["Actual Rows"] for node in nodes(plan[0]["Plan"])))
+        return read
+
+    assert max(rows_read()) <= 64 + 2 * moment
+    kit.ask(f"UPDATE run SET status = {COMPLETED}")
+    kit.ask("ANALYZE run")
+    kit.ask(into + values % (PENDING, 5001, 10000))
+    assert max(rows_read()) <= 64 + 2 * moment
+    kit.close()

@@ -32,6 +32,17 @@ def test_f_x_5_an_upload_is_one_file_asset_however_often_it_is_announced(kit: Ki
     assert [row.id for row in store.file_assets("t", after=(5, second.id))] == [renewed.id]
 
 
+def test_f_x_5_what_is_known_of_an_upload_stays_as_it_was_first_announced(kit: Kit) -> None:
+    """F-X.5: a notification that comes again, later and otherwise, changes nothing of what executions have named."""
+    store = kit.open()
+    (known,) = store.put_files([a_file("a.png", etag="e", version_id="v1", organization_id=7, uploader=9)])
+    later = FileAssetRow("t", "inbox", "a.png", "v1", 99, "text/html", "other", "v9", 8, 10, "cd", 77)
+    assert store.put_files([later]) == [known], "one that is known"
+    assert store.put_files([a_file("b.png"), later])[1] == known, "beside a new one"
+    assert store.file_asset("t", known.id) == known
+    assert [row.object_key for row in store.file_assets("t", since=6)] == [], "its time is that of its first"
+
+
 def test_f_x_20_that_a_message_is_invisible_while_somebody_works_on_it(kit: Kit) -> None:
     store = kit.open()
     assert store.send_messages(INGEST, [("1", b"{}", b"\x80"), ("2", b"[]", b"\x80")], 10) == 2
@@ -46,6 +57,24 @@ def test_f_x_20_that_a_message_is_invisible_while_somebody_works_on_it(kit: Kit)
     assert (again.id, again.receives) == ("2", 2)
     assert store.take_messages("you", [second.no]) == 0, "its time was over: somebody else has it"
     assert store.take_messages("her", [second.no]) == 1 and store.queue_size(INGEST) == 1
+
+
+def test_f_3_4_that_who_has_died_lets_go_of_what_it_had_received_and_of_nothing_else(kit: Kit) -> None:
+    """F-3.5: its receives stay counted, so that what kills its consumer each time dies after five."""
+    store = kit.open()
+    store.send_messages(INGEST, [(str(n), b"x", b"\x80") for n in range(4)], 10)
+    store.send_messages("other", [("o", b"x", b"\x80")], 10)
+    taken, failed, mine = store.receive_messages(INGEST, "dead", 10, 310, 3)
+    store.receive_messages("other", "alive", 10, 310, 1)
+    store.messages_failed("dead", [Failed(failed, INGEST, 60, "PP-500-IO", "no bucket")])
+    assert store.release_messages(INGEST, 20) == 2 and store.release_messages(INGEST, 20) == 0
+    assert store.next_visible("other") == 310
+    assert store.take_messages("dead", [taken.no]) == 0, "should it live after all, they are not its own any more"
+    seen = store.receive_messages(INGEST, "next", 20, 320, 10)
+    assert [(message.id, message.receives) for message in seen] == [("0", 2), ("2", 2), ("3", 1)]
+    assert store.take_messages("next", [mine.no]) == 1
+    (later,) = store.receive_messages(INGEST, "next", 60, 360, 10)
+    assert (later.id, later.receives) == ("1", 2), "its back-off was left alone"
 
 
 def test_f_3_5_what_fails_is_seen_again_later_or_lies_in_the_dead_letter_queue_with_its_cause(kit: Kit) -> None:
@@ -66,6 +95,7 @@ def test_f_3_5_what_fails_is_seen_again_later_or_lies_in_the_dead_letter_queue_w
     (dead,) = store.queued(DLQ, code="PP-400-JSON")
     assert (dead.id, dead.body, dead.code, dead.why) == ("1", b"x", "PP-400-JSON", "no key")
     assert store.queued(DLQ, code="PP-500-IO") == [] and store.queued(DLQ, after=dead.no) == []
+    assert store.messages_by_id(DLQ, ["7", "1", "0"]) == [dead] and store.messages_by_id(DLQ, []) == []
     assert store.send_again(DLQ, INGEST, ["1", "7"], 30) == ["1"] and store.send_again(DLQ, INGEST, ["1"], 30) == []
     assert [(m.id, m.receives) for m in store.receive_messages(INGEST, "me", 30, 99, 10)] == [("1", 1)]
 
@@ -113,11 +143,15 @@ def test_f_x_15_queues_are_counted_by_the_beginning_of_their_names(kit: Kit) -> 
     store = kit.open()
     for number, queue in enumerate(("batch#a#X#", "batch#a#X#", "batch#b#Y#", INGEST)):
         store.send_messages(queue, [(str(number), b"x", b"\x80")], 10 + number)
-    assert store.queues_between("batch#", "batch$") == [("batch#a#X#", 2, 10), ("batch#b#Y#", 1, 12)]
+    assert list(store.queues_between("batch#", "batch$")) == ["batch#a#X#", "batch#b#Y#"]
+    assert store.queue_head("batch#a#X#", 20, 10) == (2, 10) and store.queue_head("batch#a#X#", 20, 1) == (1, 10)
     (first, second) = store.receive_messages("batch#a#X#", "me", 20, 500, 10)
-    assert store.queues_between("batch#", "batch$")[0] == ("batch#a#X#", 2, 10), "also those that somebody works on"
+    assert next(iter(store.queues_between("batch#", "batch$"))) == "batch#a#X#", "also while somebody works on them"
+    assert store.queue_head("batch#a#X#", 20, 10) == (0, 0)
+    store.hold_messages("me", [second.no], 30)
+    assert store.queue_head("batch#a#X#", 30, 10) == (1, 11), "when it was sent, however often it was held back"
     store.take_messages("me", [first.no, second.no])
-    assert store.queues_between("batch#", "batch$") == [("batch#b#Y#", 1, 12)]
+    assert list(store.queues_between("batch#", "batch$")) == ["batch#b#Y#"]
 
 
 def test_f_x_27_dead_messages_of_other_queues_are_buried_once_and_sent_again_three_times(kit: Kit) -> None:

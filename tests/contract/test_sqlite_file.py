@@ -18,6 +18,7 @@ import pytest
 from penstock.errors import StoreError, StoreFull, StoreGone, StoreNewer, StoreNotOurs
 from penstock.store import schema
 from penstock.store.audit_chain import AuditRow
+from penstock.store.execution_lists import ExecutionWanted
 from penstock.store.run_lists import Ranking, RunFilter
 from penstock.store.run_store import PendingRun
 from penstock.store.sqlite import Sqlite
@@ -115,10 +116,20 @@ FOUND = {"near", "at", "of", "kind", "CONSTANT", "TODO", "IN_PROGRESS", "SUBMITT
 EVERY = RunFilter(tenant="default", below=100)
 OPEN = RunFilter(tenant="default", below=100, status=(2, 3))
 LATER = Ranking(by="updated_at", falling=True, after=(5000, 7))
+#: F-6.1: every filter of the list of executions, and the index that answers
+LISTED: dict[str, tuple[ExecutionWanted, str]] = {
+    "tenant": (ExecutionWanted(tenant="t"), "execution_tenant"),
+    "status": (ExecutionWanted(tenant="t", status=("FAILED",)), "execution_idx_status_time"),
+    "time": (ExecutionWanted(tenant="t", since="2026", until="2027"), "execution_idx_scope_time"),
+    "status and time": (ExecutionWanted(tenant="t", status=("FAILED",), since="2026"), "execution_idx_status_time"),
+    "organisation": (ExecutionWanted(tenant="t", organization=5, since="2026"), "execution_idx_scope_time"),
+    "file": (ExecutionWanted(tenant="t", file=7), "execution_idx_file_recent"),
+    "their turn": (ExecutionWanted(tenant="t", status=("PENDING",), queue=True), "execution_idx_pipeline_pick"),
+}  # fmt: skip
 ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "pick-up": (lambda s: s.unfinished(), "run_pick"),
-    "admission (F-9.2, F-A.5)": (lambda s: s.pending_runs(None, 64), "run_pick"),
-    "admission, further on": (lambda s: s.pending_runs(PendingRun(7, "t", 1, 100, 1000), 64), "run_pick"),
+    "admission (F-9.2, F-A.5)": (lambda s: s.pending_runs(None, 64), "run_pending"),
+    "admission, further on": (lambda s: s.pending_runs(PendingRun(7, "t", 1, 100, 1000), 64), "run_pending"),
     "due": (lambda s: s.due(5000, 10), "run_wake"),
     "next wake": (lambda s: s.next_wake(), "run_wake"),
     "key": (lambda s: s.run_by_key("default", "k"), "run_key"),
@@ -157,14 +168,27 @@ ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "open batches": (lambda s: s.open_batches(), "batch_open"),
     "a file by its number": (lambda s: s.file_asset("t", 5), "PRIMARY KEY"),
     "files": (lambda s: s.file_assets("t", since=5, after=(6, 7)), "file_asset_created"),
-    "due schedules over files": (lambda s: s.file_schedules_due(5), "file_schedule_next"),
-    "next schedule over files": (lambda s: s.next_file_schedule(), "file_schedule_next"),
-    "schedules over files": (lambda s: s.file_schedules("t"), "file_schedule_scope"),
+    "due schedules over files": (lambda s: s.file_schedules_due(5), "file_schedule_idx_active_next"),
+    "next schedule over files": (lambda s: s.next_file_schedule(), "file_schedule_idx_active_next"),
+    "schedules over files": (lambda s: s.file_schedules("t"), "file_schedule_idx_scope"),
     "completed for a file": (lambda s: s.completed_for("t", 5), "execution_idx_file_recent"),
-    "too many that wait": (lambda s: s.pending_beyond(5), "run_pick"),
+    **{
+        f"executions by {name} (F-6.1, F-9.8)": (
+            lambda s, wanted=wanted: (s.count_executions(wanted), s.find_executions(wanted, 20, 20)),
+            index,
+        )
+        for name, (wanted, index) in LISTED.items()
+    },
+    "too many that wait": (lambda s: s.pending_beyond(5), "run_pending"),
     "follow-ups": (lambda s: s.follow_ups(5, 10), "outbox_topic"),
-    "batches of files": (lambda s: s.queues_between("batch#", "batch$"), "queue_message_visible"),
+    "batches of files": (lambda s: list(s.queues_between("batch#", "batch$")), "COVERING INDEX queue_message_visible"),
+    "head of a batch": (
+        lambda s: s.queue_head("batch#a#X#", 5, 100),
+        "visible (queue=? AND visible_at<?",
+    ),
     "next message": (lambda s: s.next_visible("q"), "queue_message_visible"),
+    "dead messages (F-8.4)": (lambda s: s.queued("q-dlq", after=5), "queue_message_dead (queue=? AND no>?)"),
+    "dead messages by id": (lambda s: s.messages_by_id("q-dlq", ["a", "b"]), "queue_message_id"),
     "remarks": (lambda s: s.remarks("t", ["r/1", "r/2"]), "PRIMARY KEY"),
     "newest": (lambda s: s.find_runs(EVERY, 50), "PRIMARY KEY"),
     "oldest": (lambda s: s.find_runs(EVERY, 50, oldest=True), "PRIMARY KEY"),
@@ -198,6 +222,13 @@ def test_what_the_engine_asks_is_answered_by_an_index(store: Sqlite, asked: str)
     scans = [line for line in plan if line.startswith("SCAN") and "INDEX" not in line and line.split()[1] not in found]
     assert scans == [], plan
     assert any(index in line for line in plan), plan
+
+
+@pytest.mark.parametrize("wanted", [ExecutionWanted(tenant="t"), ExecutionWanted(tenant="t", pipeline=5)])
+def test_f_9_2_pages_of_executions_are_read_in_their_order(store: Sqlite, wanted: ExecutionWanted) -> None:
+    """F-6.1, F-9.2: a page of the newest costs what is on it, not a sort of all that the tenant has."""
+    plan = plan_of(store, lambda: store.find_executions(wanted, 20, 20))
+    assert plan == ["SEARCH e USING INDEX execution_tenant (tenant_id=?)"], "no TEMP B-TREE"
 
 
 # ---- versions --------------------------------------------------------------------------------------------------------

@@ -33,6 +33,11 @@ def big(context: ProcessorContext) -> Any:
     return {"text": "x" * int(context.config["bytes"])}
 
 
+@processor("TestUsage")
+def usage(context: ProcessorContext) -> Any:
+    return Output(output={}, usage={"llm_tokens": "many"})  # type: ignore[dict-item]
+
+
 @processor("TestBad")
 def bad(context: ProcessorContext) -> Any:
     """Misbehaves as `how` says; `pids` is a file that gets the numbers of its processes."""
@@ -111,6 +116,28 @@ class Undo:
     def rollback(self, context: ProcessorContext) -> dict[str, Any]:
         Path(context.result["output"]["mark"]).unlink()
         return {"undone": True}
+
+
+@processor("TestTrail")
+class Trail:
+    """Writes into `trail` what it does; works until the file `until` is there; its way back fails where `broken`."""
+
+    def process(self, context: ProcessorContext) -> dict[str, Any]:
+        self._write(context, "+")
+        while "until" in context.config and not Path(context.config["until"]).exists():
+            time.sleep(0.01)
+        return {"made": context.stage}
+
+    def rollback(self, context: ProcessorContext) -> dict[str, Any]:
+        assert context.result["output"] == {"made": context.stage}
+        self._write(context, "-")
+        if context.config.get("broken"):
+            raise ValueError("ask hong.gildong@example.co.kr to take it back")
+        return {}
+
+    def _write(self, context: ProcessorContext, sign: str) -> None:
+        with Path(context.config["trail"]).open("a") as trail:
+            trail.write(f"{sign}{context.stage} ")
 
 
 @processor("TestTalks")

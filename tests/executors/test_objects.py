@@ -13,11 +13,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
 from penstock.executors.contract import Services
-from penstock.executors.parts import objects
 from penstock.executors.parts.objects import (
     Buckets,
     BucketUnknown,
@@ -136,7 +136,7 @@ def test_an_object_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Mon
     def stopped(*names: Any, **more: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(objects.os, "rename", stopped)
+    monkeypatch.setattr(os, "rename", stopped)
     with pytest.raises(ObjectError, match="No space"):
         asyncio.run(store.put("a/b", b"new"))
     assert asyncio.run(store.read("a/b", 10)) == b"old"
@@ -215,3 +215,35 @@ def test_a_large_file_passes_with_flat_memory(pipeline: PipelineBench) -> None:
     assert after - before < 64 * MIB
     assert max(copied["usage"]["peak_rss"], counted["usage"]["peak_rss"]) < 200 * MIB
     assert copied["size"] == size
+
+
+def test_what_is_handed_over_is_the_file_that_was_checked_and_no_link_put_in_its_place(tmp_path: Path) -> None:
+    secret, root, work = tmp_path / "secret", tmp_path / "root", tmp_path / "work"
+    secret.write_bytes(b"of the server")
+    root.mkdir()
+    work.mkdir()
+    (root / "a.txt").write_bytes(b"mine")
+    local = asyncio.run(FolderStore(root).local("a.txt", work))
+    (root / "a.txt").unlink()
+    (root / "a.txt").symlink_to(secret)
+    assert local.read_bytes() == b"mine"
+    assert local.parent == work and not local.is_symlink()
+
+
+def test_f_x_18_the_version_of_a_bucket_that_came_is_the_one_that_is_read(pipeline: PipelineBench, s3: str) -> None:
+    boto3 = pytest.importorskip("boto3")
+    url = parse_qs(s3.lstrip("?"))["endpoint"][0]
+    client = boto3.client(
+        "s3", endpoint_url=url, region_name="us-east-1", aws_access_key_id="KEY", aws_secret_access_key="WORD"
+    )
+    client.create_bucket(Bucket="versions")
+    client.put_bucket_versioning(Bucket="versions", VersioningConfiguration={"Status": "Enabled"})
+    first, second = (client.put_object(Bucket="versions", Key="a.txt", Body=data) for data in (b"first", b"second!"))
+    if not first.get("VersionId") or first["VersionId"] == second.get("VersionId"):
+        pytest.skip("this server of S3 keeps no versions")
+    pipeline.bench.settings["pipelines.buckets.inbox"] = f"s3://versions{s3}"
+    file = {"bucket": "inbox", "key": "a.txt", "mime": "text/plain", "size": 5, "etag": first["ETag"].strip('"')}
+    body = pipeline.done("Checksum", {**file, "version_id": first["VersionId"]})
+    assert body["output"]["sha256"] == hashlib.sha256(b"first").hexdigest()
+    assert pipeline.failed("Checksum", file).code == "FILE_CHANGED"  # without its version the newest is read
+    assert pipeline.done("Checksum", {**file, "etag": second["ETag"].strip('"')})["usage"]["bytes_in"] == 7

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -15,8 +16,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from penstock.executors import processor as processor_module
 from penstock.executors.contract import Done, Failed
-from penstock.executors.processors import processor, processor_names
+from penstock.executors.parts.objects import object_store
+from penstock.executors.processor import ProcessorExecutor
+from penstock.executors.processors import processor, processor_names, stage_output
 from tests.executors import processors_of_tests as _processors
 from tests.executors.pipeline_bench import PipelineBench, is_alive, png
 
@@ -415,3 +419,63 @@ def test_f_x_3_workers_that_are_killed_are_replaced_before_a_retry_counts(
         assert (outcome.failure.code, outcome.failure.category) == (code, "transient") and pipeline.objects() == []
     else:
         assert isinstance(outcome, Done) and outcome.body["output"] == {"after": times}
+
+
+def test_f_x_18_files_that_were_replaced_since_they_came_are_not_read(pipeline: PipelineBench) -> None:
+    """The new one has its own event, and so its own execution; an etag that somebody made up says nothing."""
+    file = pipeline.put("a.txt", b"first", "text/plain")
+    store = object_store(pipeline.bench.settings["pipelines.buckets.inbox"])
+    file["etag"] = asyncio.run(store.info("a.txt")).etag
+    assert pipeline.done("Checksum", file)["size"]
+    pipeline.put("a.txt", b"second!", "text/plain")
+    failure = pipeline.failed("Checksum", file)
+    assert (failure.code, failure.category) == ("FILE_CHANGED", "validation")
+    pipeline.done("Checksum", {**file, "etag": "made-up"})
+
+
+def test_f_1_1_10_the_size_that_counts_is_that_of_the_file_and_not_of_its_message(pipeline: PipelineBench) -> None:
+    file = {**pipeline.put("a.txt", b"four", "text/plain"), "size": 1}
+    failure = pipeline.failed("Checksum", file, max_file_size=3)
+    assert (failure.code, failure.category) == ("FILE_TOO_LARGE", "validation")
+    pipeline.done("Checksum", file, max_file_size=4)
+
+
+def test_f_x_35_usage_that_is_no_number_is_said_so_and_not_tried_again(pipeline: PipelineBench) -> None:
+    failure = pipeline.failed("TestUsage", pipeline.put("a.txt", b"a", "text/plain"))
+    assert (failure.code, failure.category) == ("OUTPUT_INVALID", "permanent")
+    assert "usage" in failure.message
+
+
+def test_f_1_2_7_stages_that_only_wait_for_a_server_take_no_place_of_those_that_compute() -> None:
+    """F-X.14: a script computes in a process of the engine's, and a way back is a worker's, so both count."""
+    executor = ProcessorExecutor()
+    lanes = {name: executor.lane({"processor": name, "file": {"$expr": "input.file"}}) for name in processor_names()}
+    assert {name for name, lane in lanes.items() if lane.name} == {"HttpCall", "LlmExtractor"}
+    assert {lane.width for lane in lanes.values() if not lane.name} == {executor.width}
+    assert lanes["HttpCall"].width > 4 * executor.width
+    assert executor.lane({"processor": "HttpCall", "undo": None}).name == "" == executor.lane(None).name
+
+
+def test_f_x_16_what_a_processor_answers_is_read_and_its_folder_is_emptied_beside_the_loop(
+    pipeline: PipelineBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, set[bool]] = {}
+
+    def beside(module: Any, name: str) -> None:
+        whole = getattr(module, name)
+
+        def call(*args: Any, **more: Any) -> Any:
+            seen.setdefault(name, set()).add(threading.current_thread() is threading.main_thread())
+            return whole(*args, **more)
+
+        monkeypatch.setattr(module, name, call)
+
+    for module, name in (
+        (stage_output, "decode"), (stage_output, "json_value"), (processor_module, "schema_failure"),
+        (shutil, "rmtree"),
+    ):  # fmt: skip
+        beside(module, name)
+    file = pipeline.put("a.csv", b"a,b\n1,2\n", "text/csv")
+    pipeline.done("CsvToJson", file, output_validation={"type": "object"})
+    assert seen == {"decode": {False}, "json_value": {False}, "schema_failure": {False}, "rmtree": {False}}
+    assert [path for path in pipeline.artifacts.rglob("*") if path.name.startswith(f"{os.getpid()}-")] == []

@@ -138,6 +138,11 @@ def test_f_8_2_every_tenant_and_a_net_have_limits_of_their_own(rig: Rig) -> None
             await asyncio.sleep(0.05)
             running = sorted((row.tenant, row.net) for row in host.store.runs(limit=1000) if row.status == RUNNING)
             assert running == sorted([("loud", wide)] * 2 + [("quiet", narrow)] + [("quiet", wide)] * 3)
+            nets = host.nets.head(wide), host.nets.head(narrow)
+            loud, quiet = host.admission.places("loud"), host.admission.places("quiet")
+            two = ("admitted_runs", 2)
+            assert [loud.full(net) for net in nets] == [[two], [("executions", 1), two]]
+            assert [quiet.full(net) for net in nets] == [[], [("executions", 1)]]
 
     go(scene())
 

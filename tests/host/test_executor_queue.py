@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.executors.contract import Done, Outcome, Request, Services
+from penstock.executors.contract import Done, Lane, Outcome, Request, Services
 from penstock.net.model import Net
 from tests.host.rig import Fn, Rig, ended, eventually, fan, go, task
 
@@ -70,6 +70,39 @@ def test_a_lane_is_no_wider_than_it_may_be(rig: Rig) -> None:
 
     lane = go(runs(rig, wide(30), Fn(count), width=4))
     assert most == 4 and len(lane.tasks) <= 5  # a task more, for another tenant
+
+
+class Lanes(Fn):
+    """Effects that compute, two at once, and effects that wait for others, twenty at once."""
+
+    def lane(self, args: Any) -> Lane:
+        return Lane("remote", 20) if args == {"remote": True} else Lane("", 2)
+
+
+def test_effects_that_wait_take_no_place_of_those_that_compute(rig: Rig) -> None:
+    """Each kind has as many at once as it may have, and while all of one kind wait the others go on."""
+    at_once, most, done = {"w": 0, "c": 0}, {"w": 0, "c": 0}, 0
+
+    async def answer(request: Request) -> None:
+        nonlocal done
+        kind = request.node[0]
+        at_once[kind] += 1
+        most[kind] = max(most[kind], at_once[kind])
+        if kind == "w":  # nobody of them ends before all that compute have ended, and as many wait as may
+            await eventually(lambda: done == 10 and most["w"] == 20)
+        else:
+            await asyncio.sleep(0)
+            done += 1
+        at_once[kind] -= 1
+
+    async def scene() -> None:
+        async with rig.driving(Lanes(answer)) as host:
+            waiting = [task(f"w{i}", args={"remote": True}) for i in range(30)]
+            await ended(host, host.start(host.release(fan(*waiting, *(task(f"c{i}") for i in range(10))))))
+            assert sorted(host.dispatch.queues) == ["x.", "x.remote"]
+
+    go(scene())
+    assert most == {"w": 20, "c": 2}
 
 
 class Awaitable:

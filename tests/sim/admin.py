@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple, replace
@@ -229,9 +229,18 @@ class SimAdmin:
         there = self.batch(row.tenant, row.id)
         if there is not None:
             counted = replace(
-                there, looked=row.looked, done=row.done, refused=row.refused, refusals=row.refusals
+                there, place=row.place, slice=row.slice, looked=row.looked, done=row.done, refused=row.refused,
+                refusals=row.refusals, through=row.through, back=row.back, watched=row.watched,
             )  # fmt: skip
             self.disk.tables["batch"][row.tenant, row.id] = astuple(counted)
+
+    def turn_batch(self, tenant: str, id: str, state: str, ended_at: int | None, of: Collection[str]) -> bool:
+        there = self.batch(tenant, id)
+        if there is None or there.state not in of:
+            return False
+        turned = replace(there, state=state, ended_at=ended_at, code=None, message=None)
+        self.disk.tables["batch"][tenant, id] = astuple(turned)
+        return True
 
     def tidy_batches(self, now: int) -> None:
         old = [row for row in self._batches() if row.ended_at is not None and row.ended_at + KEPT_MS < now]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, astuple, replace
@@ -84,6 +84,12 @@ class SimQueues:
             self._keep(replace(message, visible_at=until))
         return len(held)
 
+    def release_messages(self, queue: str, now: int) -> int:
+        held = [m for m in self._messages() if m.queue == queue and m.visible_at > now and m.handle is not None]
+        for message in held:
+            self._keep(replace(message, visible_at=now, handle=None))
+        return len(held)
+
     def messages_failed(self, handle: str, failed: Iterable[Failed]) -> None:
         for each in failed:
             for message in self._held(handle, [each.message.no]):
@@ -115,15 +121,20 @@ class SimQueues:
         kept = [m for m in self._messages() if m.queue == queue and m.no > after and code in (None, m.code)]
         return sorted(kept, key=lambda m: m.no)[:limit]
 
+    def messages_by_id(self, queue: str, ids: Sequence[str]) -> list[QueueMessage]:
+        kept = [m for m in self._messages() if m.queue == queue and m.id in ids]
+        return sorted(kept, key=lambda m: m.no)
+
     def queue_size(self, queue: str) -> int:
         return sum(message.queue == queue for message in self._messages())
 
-    def queues_between(self, first: str, behind: str) -> list[tuple[str, int, int]]:
-        sent: dict[str, list[int]] = {}
-        for message in self._messages():
-            if first <= message.queue < behind:
-                sent.setdefault(message.queue, []).append(message.sent_at)
-        return [(queue, len(times), min(times)) for queue, times in sorted(sent.items())]
+    def queues_between(self, first: str, behind: str) -> Iterator[str]:
+        yield from sorted({message.queue for message in self._messages() if first < message.queue < behind})
+
+    def queue_head(self, queue: str, now: int, most: int) -> tuple[int, int]:
+        seen = [message for message in self._messages() if message.queue == queue and message.visible_at <= now]
+        head = sorted(seen, key=lambda m: (m.visible_at, m.no))[:most]
+        return len(head), min((message.sent_at for message in head), default=0)
 
     def next_visible(self, queue: str) -> int | None:
         return min((message.visible_at for message in self._messages() if message.queue == queue), default=None)

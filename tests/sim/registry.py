@@ -126,6 +126,9 @@ class SimRegistry:
     def ids_by_key(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         return {r[4]: r[1] for r in self._rows("run") if r[2] == tenant and r[4] in keys}
 
+    def run_statuses(self, numbers: Sequence[int]) -> dict[int, int]:
+        return {r[0]: r[5] for r in self._rows("run") if r[0] in numbers}
+
     # -- releases and schedules ---------------------------------------------------------------------------------------
 
     def put_release(self, row: ReleaseRow, outbox: Iterable[tuple[Any, ...]] = ()) -> bool:

@@ -57,9 +57,16 @@ export function useLiveness(): Liveness {
   );
 }
 
-export function startLive(): void {
+/** Who may not read the stream asks again every few seconds. */
+const ASKED_MS = 5000;
+
+export function startLive(streams: boolean): void {
   if (started) return;
   started = true;
+  if (!streams) {
+    window.setInterval(() => receive(null, { kind: "reset" }), ASKED_MS);
+    return;
+  }
   channel?.addEventListener("message", ({ data }: MessageEvent<Broadcast>) => {
     if ("down" in data) setDown(data.down);
     else receive(data.id, data.event);

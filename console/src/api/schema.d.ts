@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 13e494e3ab45fece52b7c8f4ead2fd5e991fd95d0f43cc5884817b14245731fc.
+ * Made from 82e0274a6dfab330864f96c444298663092e49373e08a178cecc2c8db90f796f.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -114,6 +114,7 @@ export interface components {
             verb: string;
         };
         BatchBegun: {
+            care?: components["schemas"]["CareAsked"] | null;
             filter?: components["schemas"]["BatchFilter"] | null;
             /** @default here */
             how: string;
@@ -159,7 +160,9 @@ export interface components {
             next: string | null;
         };
         BatchState: {
+            back: number;
             by: string;
+            care: components["schemas"]["CareOut"];
             code: string | null;
             done: number;
             ended_at: string | null;
@@ -172,7 +175,8 @@ export interface components {
             /** Format: date-time */
             started_at: string;
             /** @enum {string} */
-            state: "running" | "done" | "cancelled" | "failed";
+            state: "running" | "paused" | "done" | "cancelled" | "failed";
+            through: number;
             total: number | null;
             verb: string;
         };
@@ -216,6 +220,16 @@ export interface components {
             /** @default now */
             mode: string;
             reason?: string | null;
+        };
+        CareAsked: {
+            first?: number | null;
+            most_failed?: number | null;
+            per_second?: number | null;
+        };
+        CareOut: {
+            first: number | null;
+            most_failed: number | null;
+            per_second: number | null;
         };
         ChangeOut: {
             after: unknown;
@@ -755,6 +769,7 @@ export interface components {
             traceId: string;
             triggerType: string;
             version: number;
+            why: components["schemas"]["WhyOut"][];
         };
         ExecutionFileOut: {
             bucket: string;
@@ -796,6 +811,7 @@ export interface components {
             warnings: {
                 [key: string]: unknown;
             }[];
+            why: components["schemas"]["WhyOut"][];
         };
         ExecutionPageOut: {
             items: components["schemas"]["ExecutionBrief"][];
@@ -963,6 +979,13 @@ export interface components {
         FiringPage: {
             items: components["schemas"]["FiringOut"][];
             next: string | null;
+        };
+        FolderStateOut: {
+            bucket: string;
+            lastAt: string | null;
+            taken: number;
+            unfinished: number;
+            writing: string[];
         };
         ForeseenOut: {
             /** Format: date-time */
@@ -1384,6 +1407,7 @@ export interface components {
             groups: string[];
             locale: string;
             name: string;
+            organization_id: number | null;
             permissions: string[];
             profile: string;
             roles: string[];
@@ -1447,6 +1471,13 @@ export interface components {
             next_at: string;
             title: string;
         };
+        NextScheduleOut: {
+            name: string;
+            /** Format: date-time */
+            nextAt: string;
+            pipelineCode: string;
+            zone: string;
+        };
         NodeExecution: {
             attempt: number;
             completed_at: string | null;
@@ -1471,9 +1502,13 @@ export interface components {
                 [key: string]: number;
             };
             dead: components["schemas"]["QueueStateOut"];
+            duplicates: number;
             dwellP95Ms: number | null;
             ended: number;
             failures: components["schemas"]["FailedWithOut"][];
+            lately: components["schemas"]["SeriesOfHoursOut"];
+            nextSchedule: components["schemas"]["NextScheduleOut"] | null;
+            now: components["schemas"]["WaysInNowOut"];
             oldestLimitS: number;
             oldestPendingAt: string | null;
             pending: number;
@@ -1955,6 +1990,21 @@ export interface components {
             items: components["schemas"]["SecretOut"][];
             next: string | null;
         };
+        SeriesOfHoursOut: {
+            all: components["schemas"]["SeriesOut"];
+            /** Format: date-time */
+            firstAt: string;
+            pieceS: number;
+            pipelines: components["schemas"]["SeriesOut"][];
+        };
+        SeriesOut: {
+            code: string | null;
+            ended: number[];
+            failed: number[];
+            running: number[];
+            waitedMs: (number | null)[];
+            waiting: number[];
+        };
         SessionAsked: {
             key?: string | null;
             token?: string | null;
@@ -1993,6 +2043,15 @@ export interface components {
             node_type: string;
             p95_ms: number;
         };
+        SqsStateOut: {
+            consumers: number;
+            inFlight: number | null;
+            moved: number;
+            name: string;
+            perSecond: number;
+            receiving: boolean;
+            waiting: number | null;
+        };
         StageBrief: {
             attempt: number;
             completedAt: string | null;
@@ -2014,11 +2073,19 @@ export interface components {
             code: string;
             message: string;
         };
+        StageExtractionOut: {
+            confidence: number | null;
+            extractionType: string;
+            method: string | null;
+            published: boolean;
+        };
         StageLogOut: {
             attempt: number;
             completedAt: string | null;
+            cost: number | null;
             durationMs: number | null;
             error: components["schemas"]["StageErrorOut"] | null;
+            extraction: components["schemas"]["StageExtractionOut"] | null;
             group: number;
             inputRef: string | null;
             mime: string | null;
@@ -2326,6 +2393,12 @@ export interface components {
         WayInOut: {
             count: number;
             trigger: string;
+        };
+        WaysInNowOut: {
+            consumers: number;
+            folders: components["schemas"]["FolderStateOut"][];
+            perSecond: number;
+            sqs: components["schemas"]["SqsStateOut"] | null;
         };
         WayStep: {
             label: string;

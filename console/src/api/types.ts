@@ -54,6 +54,7 @@ export type BatchAsked = Schemas["BatchAsked"];
 export type BatchFilter = Schemas["BatchFilter"];
 export type Batch = Schemas["BatchOut"];
 export type BatchProgress = Schemas["BatchState"];
+export type Care = Schemas["CareAsked"];
 export type Proposal = Schemas["ProposalSeen"];
 
 // -- the graph
@@ -125,8 +126,8 @@ type StageWords = "STARTED" | "RUNNING" | "COMPLETED" | "FAILED" | "SKIPPED" | "
 type ExecutionWords = "PENDING" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMEOUT";
 export type StageShort = Narrow<Schemas["StageBrief"], { status: StageWords | null }>;
 export type Stage = Narrow<Schemas["StageLogOut"], { status: StageWords | null; output: Json; usage: Dict }>;
-export type ExecutionShort = Narrow<Schemas["ExecutionBrief"], { status: ExecutionWords; stages: StageShort[] }>;
-export type Execution = Narrow<Schemas["ExecutionOut"], { status: ExecutionWords; stages: Stage[]; warnings: { stage: string; status: string; code: string; message: string }[] }>;
+export type ExecutionShort = Narrow<Schemas["ExecutionBrief"], { status: ExecutionWords; stages: StageShort[]; why: Why[] }>;
+export type Execution = Narrow<Schemas["ExecutionOut"], { status: ExecutionWords; stages: Stage[]; why: Why[]; warnings: { stage: string; status: string; code: string; message: string }[] }>;
 export type ExecutionPage = Narrow<Schemas["ExecutionPageOut"], { items: ExecutionShort[] }>;
 export type PipelineOverview = Schemas["OverviewOut"];
 export type DayUsage = Schemas["DayUsageOut"];

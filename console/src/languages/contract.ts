@@ -209,6 +209,8 @@ export interface RunParts {
   Header?: ComponentType<RunHeaderProps>;
   /** Between the drawing and the timeline. */
   Middle?: ComponentType<{ run: Run; node: string | null; onPick: (node: string) => void }>;
+  /** By node, a few words that stand at its foot on the canvas. A hook, as `useTabs` is. */
+  useNotes?: (run: Run) => Record<string, string>;
   /** What the timeline is called, and what stands beside that. */
   timeline?: (run: Run, t: Dictionary) => { name: string; about: string };
 }

@@ -1,5 +1,5 @@
 /** One cause: what happened, whether trying again can help, where, when and how often; opened, a sample of it. */
-import { Check, ChevronDown, ChevronUp, RotateCw, TriangleAlert, type LucideIcon } from "lucide-react";
+import { Check, ChevronDown, ChevronUp, LoaderCircle, RotateCw, TriangleAlert, X, type LucideIcon } from "lucide-react";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { stale } from "../api/cache";
 import { newKey } from "../api/client";
@@ -9,9 +9,12 @@ import { Link } from "../shell/router";
 import { may, useSession } from "../shell/session";
 import { useWords } from "../words";
 import { errorText } from "../words/errorText";
-import type { Letter, LetterCause } from "./causes";
+import type { Letter, LetterCause, Outcome } from "./causes";
 
 const SAMPLE = 5;
+/** Between two looks at what has become of one, and for how many of them. */
+const LOOK_MS = 700;
+const LOOKS = 400;
 
 interface Props {
   cause: LetterCause;
@@ -20,7 +23,7 @@ interface Props {
   open: boolean;
   icon: LucideIcon | undefined;
   onOpen: () => void;
-  /** One of the sample was tried again. */
+  /** One of the sample was tried again, and came through. */
   onTried: () => void;
 }
 
@@ -75,20 +78,37 @@ function Sample({ cause, onTried }: { cause: LetterCause; onTried: () => void })
 }
 
 function SampleRow({ cause, letter, onTried }: { cause: LetterCause; letter: Letter; onTried: () => void }): ReactNode {
-  const { t } = useWords();
+  const { t, f } = useWords();
   const l = t.letters;
   const { me } = useSession();
   const key = useRef(newKey());
   const [state, setState] = useState<"idle" | "sending" | "sent">("idle");
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
+  useEffect(() => {
+    if (state !== "sent" || outcome) return;
+    let looks = 0;
+    const timer = window.setInterval(() => {
+      if ((looks += 1) > LOOKS) window.clearInterval(timer);
+      cause.outcome(letter.id).then((got) => {
+        if (!got) return;
+        window.clearInterval(timer);
+        setOutcome(got);
+        if (got.through) onTried();
+        stale("/dead-letters", "/runs", "/home");
+      }, () => undefined);
+    }, LOOK_MS);
+    return () => window.clearInterval(timer);
+    // what it is told with changes with every render
+  }, [state, outcome, letter.id]);
   const send = async () => {
     setState("sending");
     setProblem(null);
     try {
       await cause.one(letter.id, key.current);
+      setOutcome(null);
       setState("sent");
-      onTried();
-      window.setTimeout(() => stale("/dead-letters", "/runs", "/home"), 1500);
+      key.current = newKey();
     } catch (error) {
       setProblem(error);
       setState("idle");
@@ -98,7 +118,8 @@ function SampleRow({ cause, letter, onTried }: { cause: LetterCause; letter: Let
     <li>
       <span className="grow sample-name">{letter.to ? <Link to={letter.to} className="mono cut">{letter.name}</Link> : <span className="mono cut">{letter.name}</span>}<span className="dim cut">{letter.detail}</span>{problem !== null && <span className="bad" role="alert">{errorText(problem, t)}</span>}</span>
       <span className="dim">{letter.tries}</span>
-      {state === "sent" ? <Badge tone="done" icon={Check}>{l.sent}</Badge> : may(me, cause.permission) && <Button icon={RotateCw} disabled={state === "sending"} onClick={() => void send()}>{l.one}</Button>}
+      {outcome ? <Badge tone={outcome.through ? "done" : "failed"} icon={outcome.through ? Check : X}>{outcome.through ? (outcome.tookMs === null ? l.sent : l.cameThrough(f.duration(outcome.tookMs))) : l.failedAgain}</Badge>
+        : state === "sent" ? <Badge tone="moving" icon={LoaderCircle}>{l.underWay}</Badge> : may(me, cause.permission) && <Button icon={RotateCw} disabled={state === "sending"} onClick={() => void send()}>{l.one}</Button>}
     </li>
   );
 }

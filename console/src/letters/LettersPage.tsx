@@ -5,7 +5,7 @@ import { useMemo, useRef, useState, type ReactNode } from "react";
 import { useGet, useLast } from "../api/cache";
 import type { FailedCauses } from "../api/types";
 import { Button, Card, Empty, Failed, Skeleton } from "../components";
-import { LANGUAGES, languageOf } from "../languages";
+import { languageOf } from "../languages";
 import { BatchStrip } from "../runs/Batches";
 import { download } from "../runs/csv";
 import { useFrame } from "../shell/chrome";
@@ -16,7 +16,9 @@ import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { Bulk } from "./Bulk";
 import { CauseRow } from "./CauseRow";
-import { ofMessages, ofRuns, type LetterCause } from "./causes";
+import { ofRuns, type LetterCause } from "./causes";
+import { useMessageCauses } from "./messageCauses";
+import { rememberTried, triedBefore } from "./tried";
 
 const ORDERS = ["many", "new"] as const;
 
@@ -25,18 +27,6 @@ export default function LettersPage(): ReactNode {
   const { me } = useSession();
   useFrame([{ text: t.nav.manage, to: "/ops" }, { text: t.nav.letters }]);
   return may(me, "ops.read") ? <Letters /> : <Empty page title={t.error.forbidden("ops.read")} />;
-}
-
-/** The messages of one language that nobody could take; the languages never change, so neither do the hooks. */
-function useMessageCauses(): LetterCause[] {
-  const { t } = useWords();
-  const { me } = useSession();
-  return LANGUAGES.flatMap((language) => {
-    const parts = language.letters;
-    const wanted = parts && may(me, parts.permission) ? parts.path : null;
-    const { data } = useGet<unknown>(wanted);
-    return parts && data !== undefined ? ofMessages(language.name, parts, parts.read(data, t)) : [];
-  });
 }
 
 function Letters(): ReactNode {
@@ -52,7 +42,8 @@ function Letters(): ReactNode {
   const [order, setOrder] = useParam("order");
   const [open, setOpen] = useParam("cause");
   const box = useRef<HTMLInputElement>(null);
-  const [tried, setTried] = useState<ReadonlySet<string>>(new Set());
+  const [tried, setTried] = useState<ReadonlySet<string>>(triedBefore);
+  const onTried = (id: string) => setTried((before) => { const all = new Set([...before, id]); rememberTried(all); return all; });
   const all = useMemo(() => [...(data ? ofRuns(data) : []), ...messages], [data, messages]);
   const shown = all
     .filter((cause) => (!kind || cause.language === kind) && (!text || `${cause.message} ${cause.code} ${cause.where.map(({ name }) => name).join(" ")}`.toLowerCase().includes(text.toLowerCase())))
@@ -91,11 +82,11 @@ function Letters(): ReactNode {
               <select className="input" aria-label={t.runs.sort} value={order === "new" ? "new" : "many"} onChange={(event) => setOrder(event.target.value === "new" ? "new" : null)}>{ORDERS.map((each) => <option key={each} value={each}>{l.orders[each]}</option>)}</select>
             </div>
             <div className="letters-head" aria-hidden><span>{l.columns.cause}</span><span>{l.columns.where}</span><span>{l.columns.when}</span><span className="num">{l.columns.count}</span><span /></div>
-            <ul>{shown.map((cause) => <CauseRow key={cause.id} cause={cause} axis={data} total={total} open={cause.id === open} icon={languageOf(cause.language).icon} onOpen={() => setOpen(cause.id === open ? null : cause.id)} onTried={() => setTried(new Set([...tried, cause.id]))} />)}</ul>
+            <ul>{shown.map((cause) => <CauseRow key={cause.id} cause={cause} axis={data} total={total} open={cause.id === open} icon={languageOf(cause.language).icon} onOpen={() => setOpen(cause.id === open ? null : cause.id)} onTried={() => onTried(cause.id)} />)}</ul>
             {shown.length === 0 && <Empty title={l.noneMatch}><Button onClick={() => setSearch({ q: null, kind: null })}>{t.runs.clear}</Button></Empty>}
             <p className="letters-foot dim">{l.keptDays(data.kept_days)}<span className="letters-keys"><kbd className="kbd">J</kbd><kbd className="kbd">K</kbd> {t.inbox.keys.move}</span></p>
           </Card>
-          {picked && <Bulk key={picked.id} cause={picked} tried={tried.has(picked.id)} onClose={() => setOpen(null)} />}
+          {picked && <Bulk key={picked.id} cause={picked} tried={tried.has(picked.id)} keptDays={data.kept_days} onClose={() => setOpen(null)} />}
         </div>
       )}
     </div>

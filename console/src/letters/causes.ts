@@ -1,6 +1,6 @@
 /** A cause of dead letters: of runs, or of messages that nobody could take; both are looked at and tried again alike. */
 import { call, post, query } from "../api/client";
-import type { Batch, BatchFilter, FailedCauses, Page, RunSummary } from "../api/types";
+import type { Batch, BatchFilter, Care, FailedCauses, Page, Run, RunSummary } from "../api/types";
 import type { LetterParts, MessageCause } from "../languages/contract";
 
 export interface Letter {
@@ -17,8 +17,15 @@ export interface Redrive {
   count: number;
   /** There are more than were looked at. */
   more: boolean;
-  /** Why some are refused, and how many for each reason. */
-  refused: { why: string; count: number }[];
+  /** Why some are refused, how many for each reason, and which, where they have a page. */
+  refused: { why: string; count: number; runs: string[] }[];
+}
+
+/** What became of one that was tried again; null while that is not known. */
+export interface Outcome {
+  through: boolean;
+  word: string;
+  tookMs: number | null;
 }
 
 export interface LetterCause {
@@ -39,9 +46,12 @@ export interface LetterCause {
   permission: string;
   sample: (most: number) => Promise<Letter[]>;
   one: (id: string, key: string) => Promise<void>;
+  outcome: (id: string) => Promise<Outcome | null>;
+  /** Whether all go as a batch of the server, with a speed and a stop of its own. */
+  batched: boolean;
   dryRun: () => Promise<Redrive>;
   /** A batch of the server, or nothing when it was done at once. */
-  all: (key: string) => Promise<unknown>;
+  all: (key: string, care: Care) => Promise<unknown>;
 }
 
 /** Of runs that have failed, by document, node and code. */
@@ -56,8 +66,10 @@ export function ofRuns(causes: FailedCauses): LetterCause[] {
       mend: `/definitions/${encodeURIComponent(cause.name)}${query({ node: cause.node })}`,
       sample: async (most) => (await call<Page<RunSummary>>(`/runs${list}&limit=${most}`)).items.map((run) => ({ id: run.id, name: run.key ?? run.id.slice(0, 13), detail: run.title, to: `/runs/${run.id}`, tries: "" })),
       one: async (id, key) => { await post(`/runs/${encodeURIComponent(id)}/retry`, { how: "here" }, key); },
+      outcome: async (id) => outcomeOf(await call<Run>(`/runs/${encodeURIComponent(id)}`)),
+      batched: true,
       dryRun: async () => refusals(await post<Batch>("/runs:batch", { verb: "retry", dry_run: true, filter: whole(filter) })),
-      all: (key) => post("/batches", { verb: "retry", filter: whole(filter) }, key),
+      all: async (key, care) => post("/batches", { verb: "retry", filter: whole(filter), reason: `${cause.label || cause.title} · ${cause.code}`, care }, key),
     };
   });
 }
@@ -65,10 +77,16 @@ export function ofRuns(causes: FailedCauses): LetterCause[] {
 /** The whole filter of a batch; runs that fail after now do not belong to it. */
 const whole = (filter: Partial<BatchFilter>): Partial<BatchFilter> => ({ q: "", letter: false, until: new Date().toISOString(), ...filter });
 
+/** A run that waits for somebody has come through what had failed. */
+function outcomeOf({ state, status, active_ms }: Run): Outcome | null {
+  if (state === "PENDING" || state === "RUNNING" || state === "COMPENSATING") return null;
+  return { through: state !== "FAILED" && state !== "TIMEOUT", word: status, tookMs: active_ms };
+}
+
 function refusals(dry: Batch): Redrive {
-  const counts = new Map<string, number>();
-  for (const { state, reason, code } of dry.refused) counts.set(reason || state || code, (counts.get(reason || state || code) ?? 0) + 1);
-  return { count: dry.count, more: dry.more, refused: [...counts].map(([why, count]) => ({ why, count })) };
+  const runs = new Map<string, string[]>();
+  for (const { state, reason, code, run } of dry.refused) runs.set(reason || state || code, [...(runs.get(reason || state || code) ?? []), run]);
+  return { count: dry.count, more: dry.more, refused: [...runs].map(([why, ids]) => ({ why, count: ids.length, runs: ids })) };
 }
 
 /** Of messages of a language. */
@@ -78,7 +96,9 @@ export function ofMessages(language: string, parts: LetterParts, causes: Message
     count: cause.count, firstAt: cause.firstAt, lastAt: cause.lastAt, curable: cause.curable, pieces: null, mend: null, permission: parts.redrivePermission,
     sample: async (most) => (await parts.sample(cause, most)).map((message) => ({ ...message, to: null })),
     one: async (id, key) => { await parts.redrive(cause, [id], false, key); },
-    dryRun: async () => ({ ...(await parts.redrive(cause, null, true, "")), more: false }),
-    all: (key) => parts.redrive(cause, null, false, key),
+    outcome: async () => ({ through: true, word: "", tookMs: null }),
+    batched: false,
+    dryRun: async () => { const { count, refused } = await parts.redrive(cause, null, true, ""); return { count, more: false, refused: refused.map((each) => ({ ...each, runs: [] })) }; },
+    all: async (key) => parts.redrive(cause, null, false, key),
   }));
 }

@@ -26,6 +26,7 @@ interface Props {
   selected: string | null;
   past: boolean;
   since: Record<string, string>;
+  notes?: Record<string, string>;
   viewport: Viewport | null;
   onPick: (node: string | null) => void;
   onFail: () => void;
@@ -35,7 +36,7 @@ export default function Canvas(props: Props): ReactNode {
   return <ReactFlowProvider><Inner {...props} /></ReactFlowProvider>;
 }
 
-function Inner({ graph: given, mode, selected, past, since, viewport, onPick, onFail }: Props): ReactNode {
+function Inner({ graph: given, mode, selected, past, since, notes, viewport, onPick, onFail }: Props): ReactNode {
   const { t } = useWords();
   const graph = useMemo(() => withStartAndEnd(given), [given]);
   const [laid, setLaid] = useState<Laid | null>(null);
@@ -53,7 +54,7 @@ function Inner({ graph: given, mode, selected, past, since, viewport, onPick, on
     // eslint-disable-next-line
   }, [graph.hash]);
 
-  useEffect(() => store.show(netView(graph, selected, mode, past, since), !calm && !past), [store, graph, selected, mode, past, since, calm]);
+  useEffect(() => store.show(netView(graph, selected, mode, past, since, notes), !calm && !past), [store, graph, selected, mode, past, since, notes, calm]);
 
   const move = useCallback((id: string, key: string) => {
     const forward = key === "ArrowRight" || key === "ArrowDown";

@@ -1,4 +1,5 @@
 /** Nodes: the silhouette shows the kind, border and badge the status. */
+import { RadioTower } from "lucide-react";
 import { Handle, Position, type NodeProps, type Node } from "@xyflow/react";
 import { memo, type KeyboardEvent, type ReactNode } from "react";
 import type { GraphNode, NodeState } from "../api/types";
@@ -33,6 +34,7 @@ export const NetNodeView = memo(function NetNodeView({ data }: NodeProps<NetNode
   const mode = useView((view) => view.mode) as CanvasMode;
   const total = useView((view) => view.total) as number;
   const since = useView((view) => view.since[node.id]) as string | undefined;
+  const note = useView((view) => view.notes[node.id]) as string | undefined;
   const reached = !!state && (state.count > 0 || state.tone !== "idle");
   const tone = reached ? (state as NodeState).tone : "idle";
   const heat = mode === "time" && state ? heatOf(state.tone === "held" ? 0 : (state.ms ?? 0), total) : 0;
@@ -67,6 +69,7 @@ export const NetNodeView = memo(function NetNodeView({ data }: NodeProps<NetNode
         <span className="sr">, {status}</span>
       </button>}
       {reached && !frame && !round && mode === "tokens" && <span className="net-corner" aria-hidden><Corner size={11} strokeWidth={3} /></span>}
+      {note && <span className="net-note"><RadioTower size={11} aria-hidden />{note}</span>}
       {mode === "counts" && !!state?.count && !round && <span className="net-count" aria-hidden>{state.count}</span>}
       {tokens > 0 && <span className="net-token" aria-hidden>{tokens > 1 ? tokens : ""}</span>}
       <Handle type="source" position={Position.Right} isConnectable={false} />

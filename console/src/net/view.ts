@@ -17,13 +17,15 @@ export interface NetView {
   past: boolean;
   /** By node that holds the run now, since when. */
   since: Record<string, string>;
+  /** By node, a few words that stand at its foot. */
+  notes: Record<string, string>;
 }
 
 export const EMPTY_VIEW: NetView = {
-  states: {}, edgeTokens: new Map(), nodeTokens: new Map(), taken: new Set(), notTaken: new Set(), selected: null, mode: "tokens", total: 0, past: false, since: {},
+  states: {}, edgeTokens: new Map(), nodeTokens: new Map(), taken: new Set(), notTaken: new Set(), selected: null, mode: "tokens", total: 0, past: false, since: {}, notes: {},
 };
 
-export function netView(graph: Graph, selected: string | null, mode: CanvasMode, past: boolean, since: Record<string, string>): NetView {
+export function netView(graph: Graph, selected: string | null, mode: CanvasMode, past: boolean, since: Record<string, string>, notes: Record<string, string> = {}): NetView {
   const edgeTokens = new Map<string, number>();
   const nodeTokens = new Map<string, number>();
   for (const token of graph.tokens) {
@@ -31,7 +33,7 @@ export function netView(graph: Graph, selected: string | null, mode: CanvasMode,
     else if (token.node) nodeTokens.set(token.node, (nodeTokens.get(token.node) ?? 0) + token.count);
   }
   const total = Object.values(graph.states).reduce((sum, state) => sum + (state.tone === "held" ? 0 : (state.ms ?? 0)), 0);
-  return { states: graph.states, edgeTokens, nodeTokens, taken: new Set(graph.taken), notTaken: new Set(graph.not_taken), selected, mode, total, past, since };
+  return { states: graph.states, edgeTokens, nodeTokens, taken: new Set(graph.taken), notTaken: new Set(graph.not_taken), selected, mode, total, past, since, notes };
 }
 
 /** At most this many tokens are animated at once; above, edges only change their stroke. */

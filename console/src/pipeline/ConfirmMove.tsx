@@ -5,7 +5,10 @@ import { Button } from "../components";
 import { Dialog, type Anchor } from "../components/Dialog";
 import { useWords } from "../words";
 import { errorText } from "../words/errorText";
+import type { Format } from "../words/format";
+import type { Dictionary } from "../words/ko";
 import { nameOf } from "./files";
+import { lastTime } from "./lastTime";
 import { cancel, retry } from "./requests";
 import type { Execution } from "../api/types";
 
@@ -21,7 +24,7 @@ interface Props {
 }
 
 export function ConfirmMove({ move, anchor, execution, onClose, onDone }: Props): ReactNode {
-  const { t } = useWords();
+  const { t, f } = useWords();
   const p = t.pipeline;
   const key = useRef(newKey()); // asked again after a lost answer, it still counts once
   const [sending, setSending] = useState(false);
@@ -41,7 +44,7 @@ export function ConfirmMove({ move, anchor, execution, onClose, onDone }: Props)
   return (
     <Dialog label={p.ask[move](name)} anchor={anchor} look="popover" onClose={onClose}>
       <h2>{p.ask[move](name)}</h2>
-      <ul className="effects">{effects(execution, move, p).map((text) => <li key={text}>{text}</li>)}</ul>
+      <ul className="effects">{effects(execution, move, t, f).map((text) => <li key={text}>{text}</li>)}</ul>
       {problem !== null && <p className="bad" role="alert">{errorText(problem, t)}</p>}
       <div className="dialog-foot">
         <Button data-first onClick={onClose}>{t.run.keep}</Button>
@@ -51,13 +54,14 @@ export function ConfirmMove({ move, anchor, execution, onClose, onDone }: Props)
   );
 }
 
-function effects({ stages, errorStage }: Execution, move: ExecutionMove, p: ReturnType<typeof useWords>["t"]["pipeline"]): string[] {
+function effects({ stages, errorStage }: Execution, move: ExecutionMove, t: Dictionary, f: Format): string[] {
+  const p = t.pipeline;
   const done = stages.filter((stage) => stage.status === "COMPLETED").length;
   if (move === "cancel") {
     const working = stages.filter((stage) => stage.status === "RUNNING" || stage.status === "STARTED").map((stage) => stage.stageName);
     return [working.length ? p.effectBoundary(working.join(", ")) : p.effectNow, p.effectKept(done), p.effectFinal];
   }
-  if (move === "rerun") return [p.effectAnew(stages.length), p.effectLinked, p.effectOldStays];
+  if (move === "rerun") return [p.effectAnew(stages.length), ...lastTime(stages, t, f), p.effectLinked, p.effectOldStays];
   const from = stages.find((stage) => stage.stageCode === errorStage) ?? stages.find((stage) => stage.status !== "COMPLETED");
   return [p.effectResume(from?.stageName ?? ""), p.effectKept(done), p.effectSameKey];
 }

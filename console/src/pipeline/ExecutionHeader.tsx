@@ -17,9 +17,10 @@ import { Rich } from "../words/rich";
 import { whySentence } from "../words/why";
 import { ConfirmMove, type ExecutionMove } from "./ConfirmMove";
 import { nameOf } from "./files";
-import { neighbours } from "./opened";
+import { neighbours } from "./listNeighbours";
 import { executionPath, fileUrl } from "./requests";
-import { standing } from "./tones";
+import { standing } from "./executionTone";
+import { waitsFor } from "./waitReason";
 import type { Execution } from "../api/types";
 
 /** What trying again cannot cure: the definition or the file has to change. */
@@ -27,12 +28,15 @@ const NEEDS_CHANGE = new Set(["VALIDATION", "RESOURCE_LIMIT"]);
 
 export function ExecutionHeader(props: RunHeaderProps): ReactNode {
   const { data, error } = useGet<Execution>(executionPath(props.run.id));
-  if (data) return <Told {...props} execution={data} />;
+  if (data) return <Told run={props.run} execution={data} />;
   // who may not see it as an execution sees it as a run; until that is known no move is offered
   return error ? <Header {...props} /> : <header className="run-head"><h1 className="sr">{props.run.title}</h1><Skeleton h={46} n={2} /></header>;
 }
 
-function Told({ run, execution }: RunHeaderProps & { execution: Execution }): ReactNode {
+/** What the header needs of a run. */
+export type HeadOfRun = Pick<Run, "id" | "active_ms" | "started_at" | "ended_at" | "why">;
+
+export function Told({ run, execution }: { run: HeadOfRun; execution: Execution }): ReactNode {
   const { t, f } = useWords();
   const p = t.pipeline;
   const { me } = useSession();
@@ -69,7 +73,7 @@ function Told({ run, execution }: RunHeaderProps & { execution: Execution }): Re
           {around && (
             <span className="walk-list">
               <Button look="icon" aria-label={p.previousOne} disabled={!around.previous} onClick={() => around.previous && go(`/pipelines/${around.previous}`)}><ChevronLeft size={16} aria-hidden /></Button>
-              <span className="dim">{t.common.of(around.at, around.of)}</span>
+              <span className="dim">{t.common.of(around.at, around.of)} {around.name}</span>
               <Button look="icon" aria-label={p.nextOne} disabled={!around.next} onClick={() => around.next && go(`/pipelines/${around.next}`)}><ChevronRight size={16} aria-hidden /></Button>
             </span>
           )}
@@ -91,7 +95,7 @@ function CancelButton({ execution: { status, cancelRequested }, allowed, onAsk }
   return <Button look="danger" icon={Ban} disabled={why !== undefined} title={why} onClick={(event) => onAsk(event.currentTarget)}>{status === "RUNNING" && cancelRequested ? p.cancelling : p.cancel}</Button>;
 }
 
-function WhyBar({ run, execution, now, onAsk }: { run: Run; execution: Execution; now: number; onAsk: ((move: ExecutionMove, from: Element) => void) | null }): ReactNode {
+function WhyBar({ run, execution, now, onAsk }: { run: HeadOfRun; execution: Execution; now: number; onAsk: ((move: ExecutionMove, from: Element) => void) | null }): ReactNode {
   const { t, f } = useWords();
   const p = t.pipeline;
   const { tone, state } = standing(execution, t);
@@ -110,7 +114,7 @@ function WhyBar({ run, execution, now, onAsk }: { run: Run; execution: Execution
 }
 
 /** One sentence: what happened, to which stage, and what is kept or comes next. */
-function sentence(run: Run, execution: Execution, now: number, t: Dictionary, f: Format): string {
+function sentence(run: HeadOfRun, execution: Execution, now: number, t: Dictionary, f: Format): string {
   const p = t.pipeline;
   const { status, stages, error, nextAttemptAt } = execution;
   const done = stages.filter((stage) => stage.status === "COMPLETED").length;
@@ -121,7 +125,7 @@ function sentence(run: Run, execution: Execution, now: number, t: Dictionary, f:
   if (status === "TIMEOUT") return p.whyTimeout(name, done);
   if (status === "CANCELLED") return p.whyCancelled(done);
   if (status === "COMPLETED") return execution.warnings.length ? p.whyWarned(execution.warnings.map((warning) => stages.find((stage) => stage.stageCode === warning.stage)?.stageName ?? warning.stage).join(", ")) : p.whyDone(f.duration(execution.durationMs ?? 0), stages.length);
-  if (status === "PENDING") return error && nextAttemptAt ? p.whyRetrying(f.duration(Math.max(0, Date.parse(nextAttemptAt) - now)), execution.retryCount + 1, execution.maxRetries + 1) : p.whyPending(f.duration(now - Date.parse(execution.createdAt)));
+  if (status === "PENDING") return error && nextAttemptAt ? p.whyRetrying(f.duration(Math.max(0, Date.parse(nextAttemptAt) - now)), execution.retryCount + 1, execution.maxRetries + 1) : `${p.whyPending(f.duration(now - Date.parse(execution.createdAt)))}${execution.why.some(({ kind }) => kind === "limit") ? ` ${waitsFor(execution, t)}.` : ""}`;
   const working = stages.filter((stage) => stage.status === "RUNNING" || stage.status === "STARTED").map((stage) => stage.stageName);
   if (execution.cancelRequested) return p.whyCancelling(working.join(", "));
   if (run.why[0]) return whySentence(run.why[0], { t, f, now });
@@ -129,7 +133,7 @@ function sentence(run: Run, execution: Execution, now: number, t: Dictionary, f:
 }
 
 /** How long it has waited between attempts and for its turn. */
-function restedMs(run: Run, now: number): number {
+function restedMs(run: HeadOfRun, now: number): number {
   const started = run.started_at ? Date.parse(run.started_at) : now;
   return Math.max(0, (run.ended_at ? Date.parse(run.ended_at) : now) - started - run.active_ms);
 }

@@ -1,36 +1,47 @@
 /** Executions: a sentence, what the queue and today look like, then the list: failed, running, and in which order they wait. */
-import { ChevronRight, Clock3, Play, Search, X, type LucideIcon } from "lucide-react";
-import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { ArrowUp, ChevronRight, Clock3, Download, Play, Search, X } from "lucide-react";
+import { useMemo, useRef, useState, type ReactNode } from "react";
 import { useGet, useLast } from "../api/cache";
-import type { Tone } from "../api/types";
+import { query } from "../api/client";
 import { Badge, Button, Card, Empty, Failed, Skeleton } from "../components";
+import { download } from "../runs/csv";
 import { useFrame } from "../shell/chrome";
 import { useKeys } from "../shell/keys";
-import { go, Link, setSearch, useParam, useSearch } from "../shell/router";
+import { go, Link, setSearch, useParam, useSearch, useTypedParam } from "../shell/router";
+import { seesWholeTenant, useSession } from "../shell/session";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
+import { csvOf } from "./executionsCsv";
 import { fileIcon, kindOf, nameOf } from "./files";
 import { Ingest } from "./Ingest";
-import { rememberList } from "./opened";
+import { rememberList } from "./listNeighbours";
 import { executionsPath, fileUrl } from "./requests";
 import { StageBar } from "./StageBar";
 import { Tiles } from "./Tiles";
-import { standing } from "./tones";
+import { standing } from "./executionTone";
+import { useSteady, type Group } from "./steadyRows";
+import { waitsFor } from "./waitReason";
 import type { ExecutionPage, ExecutionShort, PipelineOverview } from "../api/types";
 
-const VIEWS = ["now", "PENDING", "RUNNING", "FAILED", "TIMEOUT", "COMPLETED", "CANCELLED"] as const;
+/** Those of several statuses have no chip of their own: groups and bars lead there. */
+const VIEWS = ["now", "PENDING", "RUNNING", "FAILED", "TIMEOUT", "FAILED,TIMEOUT", "COMPLETED", "CANCELLED", "COMPLETED,CANCELLED"] as const;
 type View = (typeof VIEWS)[number];
 const SIZE = 50;
+/** Failed ones that the first look shows. */
+const NEWEST = 2;
 
 export function ExecutionsPage(): ReactNode {
   const { t, f } = useWords();
   const p = t.pipeline;
   const now = useNow(1000);
   useFrame([{ text: p.title }]);
-  const answer = useGet<PipelineOverview>("/pipelines/overview");
+  const { me } = useSession();
+  const answer = useGet<PipelineOverview>(seesWholeTenant(me) ? "/pipelines/overview" : null);
   const overview = useLast(answer.data);
   const search = useSearch();
   const view = (VIEWS.find((each) => each === search.get("status")) ?? "now") satisfies View;
+  const list = view === "now" ? <NowView now={now} /> : <StatusView view={view} now={now} />;
+  if (!seesWholeTenant(me)) return <div className="pipes"><h1>{p.executions}</h1><Card className="pipes-list" label={p.executions}><Filters overview={null} view={view} />{list}</Card></div>;
   if (!overview) return answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <div className="pad"><Skeleton h={48} w="50%" /><Skeleton h={110} /><Skeleton h={40} n={8} /></div>;
   const oldest = overview.oldestPendingAt ? now - Date.parse(overview.oldestPendingAt) : null;
   const [running, pending] = [f.number(overview.running), f.number(overview.pending)];
@@ -41,13 +52,14 @@ export function ExecutionsPage(): ReactNode {
           <h1><Rich text={overview.running && overview.pending ? p.headlineBoth(running, pending) : overview.running ? p.headlineRunning(running) : overview.pending ? p.headlinePending(pending) : p.headlineQuiet} /></h1>
           <p className="dim">{oldest !== null && `${p.oldest(f.duration(oldest))} `}{overview.ended > 0 ? p.today(f.number(overview.ended), f.number(overview.completed), f.number((100 * overview.completed) / overview.ended), f.number(overview.successLimit * 100)) : p.todayNone}</p>
         </div>
+        <Link to="/pipelines/usage">{p.usageLink}</Link>
         <span className="home-clock"><Clock3 size={14} aria-hidden />{f.dayTime(now)} <span className="dim">{f.zoneName()}</span></span>
       </div>
       <Tiles overview={overview} oldest={oldest} />
       <div className="pipes-grid">
         <Card className="pipes-list" label={p.executions}>
           <Filters overview={overview} view={view} />
-          {view === "now" ? <NowView now={now} /> : <StatusView view={view} now={now} />}
+          {list}
         </Card>
         <Ingest overview={overview} now={now} />
       </div>
@@ -55,37 +67,35 @@ export function ExecutionsPage(): ReactNode {
   );
 }
 
-function Filters({ overview, view }: { overview: PipelineOverview; view: View }): ReactNode {
+/** Without an overview nothing is counted, and no pipelines are named. */
+function Filters({ overview, view }: { overview: PipelineOverview | null; view: View }): ReactNode {
   const { t, f } = useWords();
   const p = t.pipeline;
   const [wanted, setPipeline] = useParam("pipeline");
-  const [given, setText] = useParam("q");
-  const [typed, setTyped] = useState(given ?? "");
+  const [typed, setTyped] = useTypedParam("q");
   const box = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => box.current?.focus() });
-  useEffect(() => {
-    const timer = window.setTimeout(() => setText(typed.trim() || null), 250);
-    return () => window.clearTimeout(timer);
-  }, [typed, setText]);
   return (
     <div className="pipes-filters">
       <label className="pipes-find"><Search size={15} aria-hidden /><span className="sr">{p.find}</span><input ref={box} type="search" value={typed} placeholder={p.find} onChange={(event) => setTyped(event.target.value)} /><kbd className="kbd">/</kbd></label>
       <div className="pipes-views" role="group" aria-label={p.views}>
         {VIEWS.map((each) => {
-          const count = each === "now" ? undefined : overview.counts[each];
-          if (each !== "now" && each !== view && !count) return null;
-          return <button key={each} type="button" className="chip" aria-pressed={each === view} onClick={() => setSearch({ status: each === "now" ? null : each, page: null })}>{each === "now" ? p.now : (p.status[each] ?? each)}{count !== undefined && <b> {f.number(count)}</b>}</button>;
+          const count = each === "now" || !overview ? undefined : each.split(",").reduce((sum, status) => sum + (overview.counts[status] ?? 0), 0);
+          if (each !== "now" && each !== view && ((overview && !count) || each.includes(","))) return null;
+          return <button key={each} type="button" className="chip" aria-pressed={each === view} onClick={() => setSearch({ status: each === "now" ? null : each, page: null })}>{each === "now" ? p.now : viewName(each, t)}{count !== undefined && <b> {f.number(count)}</b>}</button>;
         })}
       </div>
-      <div className="pipes-select">
+      {overview && <div className="pipes-select">
         <select className="input" aria-label={p.pipeline} value={wanted ?? ""} onChange={(event) => setPipeline(event.target.value || null)}>
           <option value="">{p.everyPipeline}</option>
           {overview.pipelines.map(({ code, name }) => <option key={code} value={code}>{name}</option>)}
         </select>
-      </div>
+      </div>}
     </div>
   );
 }
+
+const viewName = (view: string, t: ReturnType<typeof useWords>["t"]): string => view.split(",").map((status) => t.pipeline.status[status] ?? status).join(" · ");
 
 function useFilters(): { pipeline: string | null; text: string | null } {
   const search = useSearch();
@@ -97,7 +107,7 @@ function NowView({ now }: { now: number }): ReactNode {
   const { t } = useWords();
   const p = t.pipeline;
   const filters = useFilters();
-  const failed = useGet<ExecutionPage>(executionsPath({ status: "FAILED,TIMEOUT", size: 3, ...filters }));
+  const failed = useGet<ExecutionPage>(executionsPath({ status: "FAILED,TIMEOUT", size: NEWEST, ...filters }));
   const running = useGet<ExecutionPage>(executionsPath({ status: "RUNNING", sort: "queue", size: SIZE, ...filters }));
   const pending = useGet<ExecutionPage>(executionsPath({ status: "PENDING", sort: "queue", ...filters }));
   const done = useGet<ExecutionPage>(executionsPath({ status: "COMPLETED,CANCELLED", size: 8, ...filters }));
@@ -107,12 +117,24 @@ function NowView({ now }: { now: number }): ReactNode {
   if (error) return <Failed error={error} />;
   if (!a || !b || !c || !d) return <div className="pad-small"><Skeleton h={40} n={6} /></div>;
   const groups: Group[] = [
-    { id: "failed", icon: X, tone: "failed", title: p.groups.failed, about: p.newestFirst, page: a, more: "FAILED" },
+    { id: "failed", icon: X, tone: "failed", title: p.groups.failed, about: p.newestFirst, page: a, more: "FAILED,TIMEOUT" },
     { id: "running", icon: Play, tone: "moving", title: p.groups.running, about: p.byPriority, page: b, more: "RUNNING" },
     { id: "pending", icon: Clock3, tone: "idle", title: p.groups.pending, about: p.pickOrder, page: c, more: "PENDING" },
-    { id: "done", icon: ChevronRight, tone: "done", title: p.groups.done, about: p.newestFirst, page: d, more: "COMPLETED" },
+    { id: "done", icon: ChevronRight, tone: "done", title: p.groups.done, about: p.newestFirst, page: d, more: "COMPLETED,CANCELLED" },
   ];
-  return <Rows groups={groups.filter((group) => group.page.total > 0)} now={now} filtered={!!(filters.pipeline || filters.text)} />;
+  return <Steady groups={groups.filter((group) => group.page.total > 0)} now={now} of={`${filters.pipeline}/${filters.text}`} filtered={!!(filters.pipeline || filters.text)} />;
+}
+
+/** No row moves under the pointer: what has come meanwhile is counted on a pill. */
+function Steady({ groups, now, of, filtered }: { groups: Group[]; now: number; of: string; filtered: boolean }): ReactNode {
+  const { t, f } = useWords();
+  const { shown, fresh, show, hold } = useSteady(groups, of);
+  return (
+    <div className="execs-wrap" onPointerEnter={(event) => event.pointerType === "mouse" && hold(true)} onPointerLeave={() => hold(false)}>
+      {fresh > 0 && <button type="button" className="execs-new" onClick={show}><ArrowUp size={14} aria-hidden />{t.pipeline.newRows(f.number(fresh))}</button>}
+      <Rows groups={shown} now={now} filtered={filtered} />
+    </div>
+  );
 }
 
 function StatusView({ view, now }: { view: View; now: number }): ReactNode {
@@ -127,7 +149,7 @@ function StatusView({ view, now }: { view: View; now: number }): ReactNode {
   const last = Math.max(0, Math.ceil(data.total / SIZE) - 1);
   return (
     <>
-      <Rows groups={data.items.length ? [{ id: view, icon: ChevronRight, tone: "idle", title: p.status[view] ?? view, about: "", page: data, more: null }] : []} now={now} filtered={!!(filters.pipeline || filters.text)} />
+      <Rows groups={data.items.length ? [{ id: view, icon: ChevronRight, tone: "idle", title: viewName(view, t), about: "", page: data, more: null }] : []} now={now} filtered={!!(filters.pipeline || filters.text)} />
       {last > 0 && (
         <div className="pipes-pages">
           <Button disabled={page === 0} onClick={() => setPage(page > 1 ? String(page - 1) : null)}>{p.previousPage}</Button>
@@ -139,22 +161,12 @@ function StatusView({ view, now }: { view: View; now: number }): ReactNode {
   );
 }
 
-interface Group {
-  id: string;
-  icon: LucideIcon;
-  tone: Tone;
-  title: string;
-  about: string;
-  page: ExecutionPage;
-  /** The status that shows all of them. */
-  more: string | null;
-}
-
 function Rows({ groups, now, filtered }: { groups: Group[]; now: number; filtered: boolean }): ReactNode {
   const { t, f } = useWords();
   const p = t.pipeline;
   const all = useMemo(() => groups.flatMap((group) => group.page.items.map((item) => item.executionId)), [groups]);
   const tenants = useMemo(() => new Set(groups.flatMap((group) => group.page.items.map((item) => item.tenantId))).size, [groups]);
+  const search = useSearch();
   const [at, setAt] = useState(-1);
   const body = useRef<HTMLTableElement>(null);
   const move = (by: number) => {
@@ -162,21 +174,29 @@ function Rows({ groups, now, filtered }: { groups: Group[]; now: number; filtere
     setAt(next);
     body.current?.querySelectorAll<HTMLElement>("a.exec-name")[next]?.focus();
   };
-  const open = (id: string) => { rememberList(all); go(`/pipelines/${id}`); };
+  // of a list of one status, its neighbours are called by it
+  const only = groups.length === 1 ? groups[0] : undefined;
+  const open = (id: string) => { rememberList(all, only?.title ?? ""); go(`/pipelines/${id}`); };
   useKeys({ j: () => move(1), k: () => move(-1), Enter: () => { const id = all[at]; if (id) open(id); } });
   if (groups.length === 0) return filtered ? <Empty title={p.noneMatch} text={t.runs.emptyFilterDo}><Button onClick={() => go("/pipelines")}>{t.runs.clear}</Button></Empty> : <Empty title={p.none} text={p.noneDo}><code>penstock pipeline watch ./inbox --definition images.json</code></Empty>;
   return (
-    <table className={`execs ${tenants > 1 ? "execs-tenants" : ""}`} ref={body}>
-      <thead><tr><th className="num">{p.columns.priority}</th><th>{p.columns.status}</th><th>{p.columns.file}</th><th className="wide">{p.columns.pipeline}</th><th className="wide">{p.columns.stage}</th><th className="num wide">{p.columns.elapsed}</th><th className="num wide">{p.columns.retries}</th>{tenants > 1 && <th className="wide">{p.columns.tenant}</th>}</tr></thead>
-      {groups.map((group) => (
-        <tbody key={group.id}>
-          {group.more !== null && (
-            <tr className="exec-group"><th colSpan={tenants > 1 ? 8 : 7} scope="colgroup"><span className={`tone-${group.tone}`}><group.icon size={14} aria-hidden /><b>{group.title}</b> <b className="exec-count">{f.number(group.page.total)}</b> <span className="dim">{group.about}</span>{group.page.total > group.page.items.length && <Link to={`/pipelines?status=${group.more}`}>{t.home.seeAll}</Link>}</span></th></tr>
-          )}
-          {group.page.items.map((item) => <ExecutionRow key={item.executionId} item={item} now={now} tenant={tenants > 1} onOpen={() => open(item.executionId)} />)}
-        </tbody>
-      ))}
-    </table>
+    <>
+      <table className={`execs ${tenants > 1 ? "execs-tenants" : ""}`} ref={body}>
+        <thead><tr><th className="num">{p.columns.priority}</th><th>{p.columns.status}</th><th>{p.columns.file}</th><th className="wide">{p.columns.pipeline}</th><th className="wide">{p.columns.stage}</th><th className="num wide">{p.columns.elapsed}</th><th className="num wide">{p.columns.retries}</th>{tenants > 1 && <th className="wide">{p.columns.tenant}</th>}</tr></thead>
+        {groups.map((group) => (
+          <tbody key={group.id}>
+            {group.more !== null && (
+              <tr className="exec-group"><th colSpan={tenants > 1 ? 8 : 7} scope="colgroup"><span className={`tone-${group.tone}`}><group.icon size={14} aria-hidden /><b>{group.title}</b> <b className="exec-count">{f.number(group.page.total)}</b> <span className="dim">{group.about}</span>{group.page.total > group.page.items.length && <Link to={`/pipelines${query({ status: group.more, pipeline: search.get("pipeline"), q: search.get("q") })}`}>{t.home.seeAll}</Link>}</span></th></tr>
+            )}
+            {group.page.items.map((item) => <ExecutionRow key={item.executionId} item={item} now={now} tenant={tenants > 1} onOpen={() => open(item.executionId)} />)}
+          </tbody>
+        ))}
+      </table>
+      <p className="execs-foot dim">
+        <Button icon={Download} onClick={() => download(csvOf(groups.flatMap((group) => group.page.items)), "executions.csv")}>{t.runs.csv}</Button>
+        <span className="execs-keys"><kbd className="kbd">J</kbd><kbd className="kbd">K</kbd> {t.inbox.keys.move} <kbd className="kbd">Enter</kbd> {t.common.open}</span>
+      </p>
+    </>
   );
 }
 
@@ -225,7 +245,7 @@ function reason(item: ExecutionShort, now: number, { t, f }: { t: ReturnType<typ
     case "FAILED": return p.rowFailed(stage, item.error?.code ?? "", item.error?.message ?? "");
     case "TIMEOUT": return p.rowTimeout(stage, item.error?.code ?? "");
     case "RUNNING": return item.cancelRequested ? `${size} · ${p.cancellingLong}` : item.retryCount ? `${size} · ${p.attemptN(item.retryCount + 1)}` : size;
-    case "PENDING": return item.nextAttemptAt ? p.rowRetry(f.duration(Math.max(0, Date.parse(item.nextAttemptAt) - now)), item.retryCount + 1, item.maxRetries + 1) : `${size} · ${p.rowPending}`;
+    case "PENDING": return item.nextAttemptAt ? p.rowRetry(f.duration(Math.max(0, Date.parse(item.nextAttemptAt) - now)), item.retryCount + 1, item.maxRetries + 1) : `${size} · ${waitsFor(item, t)}`;
     case "COMPLETED": {
       const missed = item.stages.filter((each) => each.status === "FAILED" || each.status === "TIMEOUT").map((each) => each.stageName);
       return missed.length ? `${size} · ${p.rowWarned(missed.join(", "))}` : item.durationMs !== null ? `${size} · ${f.duration(item.durationMs)}` : size;

@@ -6,13 +6,13 @@ import type { Json, Run } from "../api/types";
 import { Skeleton } from "../components";
 import { nodeIcon } from "../net/icons";
 import { useWords } from "../words";
-import { Fields } from "./Fields";
+import { OutputFields } from "./OutputFields";
 import { kindOf, nameOf } from "./files";
 import { Preview } from "./Preview";
 import { executionPath, fileUrl } from "./requests";
 import type { Execution, Stage } from "../api/types";
 
-export function FilesSection({ run, node, onPick }: { run: Run; node: string | null; onPick: (node: string) => void }): ReactNode {
+export function FilesSection({ run, node, onPick }: { run: Pick<Run, "id">; node: string | null; onPick: (node: string) => void }): ReactNode {
   const { t } = useWords();
   const p = t.pipeline;
   const { data: execution } = useGet<Execution>(executionPath(run.id));
@@ -60,8 +60,8 @@ function FileOut({ execution, stage, here, onPick }: { execution: Execution; sta
   const url = fileUrl(execution.executionId, stage.stageCode);
   return (
     <li className={`file-card file-${stage.outputRef ? kindOf(stage.mime, name) : "json"}`} data-here={here || undefined}>
-      <button type="button" className="file-head" aria-pressed={here} onClick={() => onPick(stage.stageCode)}><Icon size={14} aria-hidden /><b className="cut grow">{stage.stageName}</b>{stage.size !== null && stage.outputRef && <span className="dim">{f.bytes(stage.size)}</span>}</button>
-      {stage.outputRef ? <Preview url={url} mime={stage.mime} name={name} size={stage.size} alt={t.pipeline.pictureOf(stage.stageName)} onShown={setShown} /> : <div className="preview preview-json"><Fields value={stage.output} /></div>}
+      <button type="button" className="file-head" aria-pressed={here} onClick={() => onPick(stage.stageCode)}><Icon size={14} aria-hidden /><b className="cut grow">{stage.stageName}</b>{stage.extraction?.confidence != null && <span className="dim" title={t.pipeline.confidence}>{f.number(stage.extraction.confidence)}</span>}{stage.size !== null && stage.outputRef && <span className="dim">{f.bytes(stage.size)}</span>}</button>
+      {stage.outputRef ? <Preview url={url} mime={stage.mime} name={name} size={stage.size} alt={t.pipeline.pictureOf(stage.stageName)} onShown={setShown} /> : <div className="preview preview-json"><OutputFields value={stage.output} /></div>}
       {stage.outputRef ? <FileFoot text={shown || sizeText(stage.output) || (stage.mime ?? "")} url={url} name={name} /> : <p className="file-foot dim"><Paperclip size={13} aria-hidden />{typeWord("pipeline", stage.processorType)}</p>}
     </li>
   );

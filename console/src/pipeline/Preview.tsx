@@ -1,10 +1,10 @@
-/** A look into a file, loaded when it comes into view: picture, text, JSON, table, else its first bytes. Nothing in it is run. */
+/** A look into a file, loaded when it comes into view: picture, first page of a PDF, text, JSON, table, else its first bytes. Nothing in it is run. */
 import { ImageOff } from "lucide-react";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Offline } from "../api/client";
 import type { Dict } from "../api/types";
 import { useWords } from "../words";
-import { Fields } from "./Fields";
+import { OutputFields } from "./OutputFields";
 import { fileIcon, kindOf, rowsOf, tableOf, type Kind } from "./files";
 
 /** As much of a text as is shown. */
@@ -35,11 +35,12 @@ export function Preview({ url, mime, name, size, alt, onShown }: Props): ReactNo
   const seen = useSeen(ref);
   const [broken, setBroken] = useState(false);
   const Icon = fileIcon(mime, name);
-  const picture = kind === "image" && (size ?? 0) <= MOST_PICTURE;
+  const page = kind === "pdf";
+  const picture = (kind === "image" || page) && (size ?? 0) <= MOST_PICTURE;
   return (
     <div className={`preview preview-${kind}`} ref={ref}>
-      {broken ? <p className="preview-none"><ImageOff size={20} aria-hidden />{t.pipeline.previewBroken}</p>
-        : picture ? (seen && <img src={url} alt={alt} loading="lazy" decoding="async" onError={() => setBroken(true)} />)
+      {broken && !page ? <p className="preview-none"><ImageOff size={20} aria-hidden />{t.pipeline.previewBroken}</p>
+        : picture && !broken ? (seen && <img src={page ? `${url}?page=true` : url} alt={alt} loading="lazy" decoding="async" onLoad={() => page && onShown?.(t.pipeline.firstPage)} onError={() => setBroken(true)} />)
         : kind === "pdf" || kind === "archive" || kind === "image" ? <p className="preview-none"><Icon size={26} strokeWidth={1.5} aria-hidden />{t.pipeline.previewNone}</p>
         : seen && <TextPreview url={url} kind={kind} onShown={onShown} onFail={() => setBroken(true)} />}
     </div>
@@ -59,7 +60,7 @@ function TextPreview({ url, kind, onShown, onFail }: { url: string; kind: Kind; 
   }, [url]);
   useEffect(() => { if (told) onShown?.(told); }, [told]);
   if (!shown) return null;
-  if (shown.fields) return <Fields value={shown.fields} />;
+  if (shown.fields) return <OutputFields value={shown.fields} />;
   if (!shown.rows) return <pre tabIndex={0}>{shown.text}</pre>;
   const [head, ...body] = shown.rows;
   return (

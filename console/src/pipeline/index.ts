@@ -2,7 +2,7 @@
 import { Archive, Bug, Copy, FileImage, FileInput, FileText, Hash, Image, Info, Layers, Scaling, ScanText, Sheet, Split, Terminal } from "lucide-react";
 import { lazy } from "react";
 import type { Language } from "../languages/contract";
-import { letters } from "./letters";
+import { letters } from "./deadMessages";
 import { ADDRESSES } from "./requests";
 
 export const pipeline: Language = {

@@ -68,6 +68,7 @@ function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
   const pick = (id: string | null) => setSearch({ node: id });
   const nodes = useMemo(() => new Map(graph?.nodes.map((drawnNode) => [drawnNode.id, { ...drawnNode, label: labelOf(drawnNode, typeWord(run.language, drawnNode.type)) }])), [graph?.nodes, run.language, typeWord]);
   const since = useMemo(() => (at === null ? Object.fromEntries(run.why.flatMap((why) => (why.node && why.since && why.rank > 4 ? [[why.node, why.since]] : []))) : {}), [run.why, at]);
+  const notes = parts.useNotes?.(run);
   const { ask, dialog } = useMoves(run);
   const live = () => setAt(null);
   const [speed, setSpeed] = useState(0);
@@ -94,7 +95,7 @@ function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
             {!graph ? <div className="pad">{moment.error ? <Failed error={moment.error} /> : <Skeleton h={48} n={3} />}</div>
               : asList ? <NetList graph={graph} selected={node} onPick={pick} />
               : drawn ? (source && <Suspense fallback={null}><drawn.View source={source} graph={graph} mode={(mode as CanvasMode | null) ?? "tokens"} selected={node} since={since} onPick={pick} onFail={() => setUnreadable(true)} /></Suspense>)
-              : <Suspense fallback={null}><Canvas graph={graph} mode={(mode as CanvasMode | null) ?? "tokens"} selected={node} past={at !== null} since={since} viewport={viewport} onPick={pick} onFail={() => setBroken(true)} /></Suspense>}
+              : <Suspense fallback={null}><Canvas graph={graph} mode={(mode as CanvasMode | null) ?? "tokens"} selected={node} past={at !== null} since={since} notes={at === null ? notes : undefined} viewport={viewport} onPick={pick} onFail={() => setBroken(true)} /></Suspense>}
           </section>
           {Middle && <Middle run={run} node={node} onPick={pick} />}
           <Timeline title={parts.timeline?.(run, t) ?? { name: t.run.timeline, about: t.run.timelineSub(run.firing_count, run.attempt_count, run.facts) }} run={run} facts={facts} moments={moments} nodes={nodes} at={at} folded={folded} playing={playing} speed={SPEEDS[speed] ?? 1} selected={node}

@@ -3,6 +3,7 @@ import { Pause, Play, StepBack, StepForward } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent, type ReactNode, type RefObject } from "react";
 import type { Fact, Firing, GraphNode, Run } from "../api/types";
 import { nodeIcon } from "../net/icons";
+import { labelOf } from "../net/label";
 import { textWidth } from "../net/size";
 import { Segment } from "../components";
 import { useNarrow } from "../components/useNarrow";
@@ -212,7 +213,7 @@ interface Bar {
 }
 
 function Row({ run, firing, node, scale, head, now, room, past, here, onPick }: { run: Run; firing: Firing; node: GraphNode | undefined; scale: Scale; head: number; now: number; room: Room; past: boolean; here: boolean; onPick: (node: string) => void }): ReactNode {
-  const { t, f } = useWords();
+  const { t, f, typeWord } = useWords();
   const Icon = nodeIcon(run.language, { icon: node?.icon, type: firing.type, shape: node?.shape ?? "task" });
   const started = ms(firing.started_at);
   const shown = !past || started <= head;
@@ -221,10 +222,10 @@ function Row({ run, firing, node, scale, head, now, room, past, here, onPick }: 
   const until = past || run.ended_at ? null : run.why.find((why) => why.node === firing.node && why.until && ms(why.until) > now)?.until;
   let taken = 0; // how far the bars and words so far reach, in px
   return (
-    <li className={`tl-row tone-${firing.tone}`} data-here={here}>
+    <li className={`tl-row tone-${firing.tone} ${node?.parent ? "tl-inside" : ""}`} data-here={here}>
       <button type="button" onClick={() => onPick(firing.node)} aria-pressed={here}>
         <Icon size={14} strokeWidth={1.9} aria-hidden />
-        <span className="cut">{firing.node === ".start" ? t.definitions.begin : firing.label === firing.node ? (node?.label ?? firing.label) : firing.label}{firing.epoch > 0 ? ` · ${t.run.epoch(firing.epoch + 1)}` : firing.iteration !== null && firing.iteration > 1 ? ` · ${t.run.epoch(firing.iteration)}` : ""}</span>
+        <span className="cut">{firing.node === ".start" ? t.definitions.begin : firing.label === firing.node ? (node ? labelOf(node, typeWord(run.language, node.type)) : firing.label) : firing.label}{firing.epoch > 0 ? ` · ${t.run.epoch(firing.epoch + 1)}` : firing.iteration !== null && firing.iteration > 1 ? ` · ${t.run.epoch(firing.iteration)}` : ""}</span>
       </button>
       <div className="tl-plot">
         {bars.map((bar, i) => {

@@ -1,9 +1,9 @@
 /** The filter bar; the address keeps all filters. */
 import { ArrowDownUp, ListFilter, Search, X } from "lucide-react";
-import { useEffect, useState, type ReactNode, type RefObject } from "react";
+import { useState, type ReactNode, type RefObject } from "react";
 import { Button } from "../components";
 import { byLanguage } from "../languages";
-import { go, setSearch } from "../shell/router";
+import { go, setSearch, useTypedParam } from "../shell/router";
 import { useWords } from "../words";
 import { hasFilters, SORTS, STATES } from "./runsQuery";
 
@@ -12,15 +12,8 @@ const MORE = ["name", "version", "node", "code", "var", "language", "since", "un
 export function Filters({ search, inputRef, children }: { search: URLSearchParams; inputRef: RefObject<HTMLInputElement | null>; children: ReactNode }): ReactNode {
   const { t, f, languages, stateWord } = useWords();
   const r = t.runs;
-  const wanted = search.get("q") ?? "";
-  const [text, setText] = useState(wanted);
+  const [text, setText] = useTypedParam("q");
   const [open, setOpen] = useState(() => MORE.some((name) => search.get(name)));
-  useEffect(() => setText(wanted), [wanted]); // Back, a saved view
-  useEffect(() => {
-    if (text === wanted) return;
-    const timer = window.setTimeout(() => setSearch({ q: text || null }), 250);
-    return () => window.clearTimeout(timer);
-  }, [text]); // only typing changes the address; a change of the address does not come back
   const picked = new Set((search.get("state") ?? "").split(",").filter(Boolean));
   const toggle = (state: string) => {
     if (picked.has(state)) picked.delete(state);

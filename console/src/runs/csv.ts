@@ -31,7 +31,7 @@ export function csvOf(rows: RunSummary[], sentence: (run: RunSummary) => string)
 }
 
 /** Quotes a cell; a text that a spreadsheet would take for a formula stays a text. */
-function cell(value: string | number | null): string {
+export function cell(value: string | number | null): string {
   if (value === null) return "";
   const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -15,6 +15,7 @@ import { Help } from "./Help";
 import { useKeys } from "./keys";
 import { Palette } from "./Palette";
 import { go, Link, usePath } from "./router";
+import { may, useSession } from "./session";
 import { BottomBar, Sidebar } from "./Sidebar";
 import { Topbar } from "./Topbar";
 
@@ -29,9 +30,13 @@ export function App(): ReactNode {
   const { t } = useWords();
   const path = usePath();
   const live = useLiveness();
+  const { me } = useSession();
+  const runs = may(me, "run.read");
+  // who may see no runs begins in the first room that is theirs
+  const first = runs ? undefined : ROOMS.find((room) => may(me, room.permission));
   const [open, setOpen] = useState<"find" | "help" | null>(null);
   useEffect(() => {
-    startLive();
+    startLive(runs);
     return startRefreshing();
   }, []);
   useKeys({
@@ -47,7 +52,7 @@ export function App(): ReactNode {
       {live === "offline" && <p className="offline" role="status"><WifiOff size={15} aria-hidden />{t.error.banner}</p>}
       <main id="main" tabIndex={-1}>
         <Guard path={path}>
-          <Suspense fallback={<div className="pad"><Skeleton h={120} n={4} /></div>}>{screenOf(parts)}</Suspense>
+          <Suspense fallback={<div className="pad"><Skeleton h={120} n={4} /></div>}>{first && parts?.length === 0 ? <first.Page parts={[]} /> : screenOf(parts)}</Suspense>
         </Guard>
       </main>
       <BottomBar />

@@ -6,6 +6,7 @@ import type { Home, Item, Page } from "../api/types";
 import { Face } from "../components";
 import { stuckCount } from "../home/stuckCount";
 import { ROOMS } from "../languages";
+import { useCauseCount } from "../letters/messageCauses";
 import { people } from "../words/why";
 import { useWords } from "../words";
 import { Mark } from "./Mark";
@@ -25,16 +26,18 @@ interface Place {
 
 function usePlaces(): Place[] {
   const { t, f } = useWords();
-  const { data: inbox } = useGet<Page<Item>>("/inbox?mine=true&limit=50");
-  const { data: home } = useGet<Home>("/home?scope=mine");
+  const { me } = useSession();
+  const { data: inbox } = useGet<Page<Item>>(may(me, "inbox.read") ? "/inbox?mine=true&limit=50" : null);
+  const { data: home } = useGet<Home>(may(me, "run.read") ? "/home?scope=mine" : null);
   const waiting = inbox?.total ?? inbox?.items.length;
   const stuck = home && home.headline.stuck > 0 ? stuckCount(home.headline, f) : undefined;
-  return [
-    { to: "/", text: t.nav.home, icon: House },
-    { to: "/inbox", text: t.nav.inbox, icon: Inbox, count: waiting ? f.number(waiting) : undefined },
-    { to: "/runs", text: t.nav.runs, icon: Waypoints, count: stuck, means: stuck && t.nav.stuckN(stuck) },
-    { to: "/definitions", text: t.nav.definitions, icon: FileBraces },
+  const places: (Place & { permission: string })[] = [
+    { permission: "run.read", to: "/", text: t.nav.home, icon: House },
+    { permission: "inbox.read", to: "/inbox", text: t.nav.inbox, icon: Inbox, count: waiting ? f.number(waiting) : undefined },
+    { permission: "run.read", to: "/runs", text: t.nav.runs, icon: Waypoints, count: stuck, means: stuck && t.nav.stuckN(stuck) },
+    { permission: "definition.read", to: "/definitions", text: t.nav.definitions, icon: FileBraces },
   ];
+  return places.filter(({ permission }) => may(me, permission));
 }
 
 interface Group {
@@ -44,10 +47,12 @@ interface Group {
 
 /** By work, and what operates all of it: as far as I may enter. */
 function useGroups(): Group[] {
-  const { t } = useWords();
+  const { t, f } = useWords();
   const { me } = useSession();
+  const causes = useCauseCount();
+  const count = causes ? f.number(causes) : undefined;
   const rooms = ROOMS.filter((room) => may(me, room.permission)).map((room) => ({ to: `/${room.path}`, text: room.text(t), icon: room.icon }));
-  const manage = may(me, "ops.read") ? [{ to: "/ops/dead-letters", text: t.nav.letters, icon: ArchiveX }, { to: "/ops", text: t.nav.ops, icon: Gauge }] : [];
+  const manage = may(me, "ops.read") ? [{ to: "/ops/dead-letters", text: t.nav.letters, icon: ArchiveX, count, means: count && t.nav.causesN(count) }, { to: "/ops", text: t.nav.ops, icon: Gauge }] : [];
   return [{ text: t.nav.byWork, places: rooms }, { text: t.nav.manage, places: manage }].filter((group) => group.places.length > 0);
 }
 

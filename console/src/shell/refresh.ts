@@ -3,6 +3,7 @@ import { forgetAll, stale } from "../api/cache";
 import { onLive } from "../api/live";
 import { ADDRESSES_OF_LISTS, addressesOfRun } from "../languages";
 
+const LETTERS = "/ops/dead-letters";
 const waiting = new Map<string, { last: number; timer: number | null }>();
 
 /** Calls `act` now, or when `gap` ms have passed since the last time; never more often, never lost. */
@@ -27,7 +28,10 @@ export function startRefreshing(): () => void {
     if (event.kind === "run") {
       const { run } = event.data;
       atMost(120, run, () => stale(`/runs/${run}`, ...addressesOfRun(run)));
-      atMost(1500, "lists", () => stale("/runs?", "/home", "/inbox?", "/definitions?", "/dead-letters", ...ADDRESSES_OF_LISTS));
+      atMost(1500, "lists", () => stale("/runs?", "/home", "/inbox?", "/definitions?", ...ADDRESSES_OF_LISTS));
+      // elsewhere only their count is shown, and it costs a look at all that failed
+      if (location.pathname === LETTERS) atMost(1500, "letters", () => stale("/dead-letters"));
+      else atMost(15_000, "letters count", () => stale("/dead-letters"));
     }
     if (event.kind === "inbox") atMost(300, "inbox", () => stale("/inbox", "/home"));
   });

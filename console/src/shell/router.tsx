@@ -1,5 +1,5 @@
 /** Every view is an address: path and query are the only place where navigation is kept. */
-import { useCallback, useMemo, useSyncExternalStore, type AnchorHTMLAttributes, type MouseEvent, type ReactNode } from "react";
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore, type AnchorHTMLAttributes, type MouseEvent, type ReactNode } from "react";
 
 const listeners = new Set<() => void>();
 const notify = () => listeners.forEach((listener) => listener());
@@ -41,6 +41,20 @@ export function useParam(name: string): [string | null, (value: string | null) =
   const search = useSearch();
   const set = useCallback((value: string | null) => setSearch({ [name]: value }), [name]);
   return [search.get(name), set];
+}
+
+/** One part of the query that is typed: the address follows after a moment of rest, and the box follows the address. */
+export function useTypedParam(name: string): [string, (text: string) => void] {
+  const [value, set] = useParam(name);
+  const wanted = value ?? "";
+  const [text, setText] = useState(wanted);
+  useEffect(() => setText((typed) => (typed.trim() === wanted ? typed : wanted)), [wanted]); // Back, a link, a saved view
+  useEffect(() => {
+    if (text.trim() === wanted) return;
+    const timer = window.setTimeout(() => set(text.trim() || null), 250);
+    return () => window.clearTimeout(timer);
+  }, [text]); // only typing changes the address; a change of the address does not come back
+  return [text, setText];
 }
 
 type LinkProps = AnchorHTMLAttributes<HTMLAnchorElement> & { to: string; children?: ReactNode };

@@ -29,6 +29,9 @@ export function useSession(): Session {
 
 export const may = (me: Me, permission: string): boolean => me.permissions.includes(permission) || me.permissions.includes("*");
 
+/** Who belongs to one organisation of the tenant is told no sums over all of it. */
+export const seesWholeTenant = (me: Me): boolean => me.organization_id === null;
+
 type Entered = { me: Me; users: DevUser[]; demo: boolean } | { signIn: true } | { error: unknown };
 
 async function enter(): Promise<Entered> {

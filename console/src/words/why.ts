@@ -27,7 +27,7 @@ export function whySentence(why: Why, { t, f, now }: Speaker): string {
     case "backoff":
       return w.backoff(node, why.code) + next(why, { t, f, now });
     case "limit":
-      return (why.what ? w.limit(why.what) : w.limitPlain) + (why.until ? next(why, { t, f, now }) : "");
+      return (why.what ? w.limit(w.limitNames[why.what] ?? why.what) : w.limitPlain) + (why.until ? next(why, { t, f, now }) : "");
     case "paused":
       return w.paused(why.who[0] ? person(why.who[0], t) : null);
     case "work": {

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.app.kept_buckets import kept_bucket_settings
 from penstock.app.own_modules import import_modules
 from penstock.app.releases.triggers import prepare_with
 from penstock.app.runs.queries import OpenStore
@@ -48,6 +49,7 @@ class Engine(OpenStore):
         self.path, self._profile = path, profile
         self.drive, self.recover, self.alone = drive, recover and not alone, alone
         self._settings, self._output_dir, self._input_dir = dict(settings), output_dir, input_dir
+        self._kept: dict[str, Any] = {}  # settings that lie in the store
         self._grow_mb, self._create = grow_mb, create
         self._installation = Installation(store=path, shared=shared, home=DEFAULT_TENANT)
         self.executors: dict[str, Executor] = {}
@@ -64,6 +66,7 @@ class Engine(OpenStore):
         store = self.store = open_store(self.path, engine=self.drive, grow_mb=self._grow_mb, create=self._create)
         store.audit_keys.use(self._settings.get("audit.key_file"))
         if self.drive:
+            self._kept = kept_bucket_settings(store)
             host = self.host = ServingHost(
                 store,
                 ExecutorTable(self.executors),
@@ -104,7 +107,8 @@ class Engine(OpenStore):
         """What the tenants' secrets are sealed with lies beside the store. A dev profile makes a key of its own for
         checkpoints, too (C-47)."""
         key_file = self.path.with_name(f"{self.path.name}.secret-key")
-        known: dict[str, Any] = {"sql.root": self.path.parent, "secrets.key_file": key_file, **self._settings}
+        own: dict[str, Any] = {"sql.root": self.path.parent, "secrets.key_file": key_file}
+        known = {**own, **self._kept, **self._settings}
         if self._installation.shared == "all":
             known.setdefault("mcp.commands", [])  # no tenant says what runs on the operator's machine
         if self.profile() == "dev":

@@ -15,6 +15,7 @@ from penstock.languages import APPS, names, part_of
 from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract import Store
 from penstock.store.releases import ReleaseRow
+from penstock.store.run_store import RunRow
 
 #: the door (`app/penstock.py`), which imports this file
 Door = Any
@@ -146,6 +147,19 @@ class AppLanguage:
 
     def brings(self, source: str) -> bool:
         """Do events of this source bring documents?"""
+        return False
+
+    def withheld(self, status: int, settings: Mapping[str, Any]) -> frozenset[str]:
+        """Moves that a run of the language is not offered as it stands, though the kernel would make them."""
+        return frozenset()
+
+    async def cancel(self, door: Door, run: RunRow) -> bool:
+        """End a run by the language's own rule, in whatever mode it was asked; False: as every other run. Raises where
+        it may not be ended now."""
+        return False
+
+    async def retry(self, door: Door, run: RunRow, how: str) -> bool:
+        """Try a run again by the language's own rule; False: as every other run."""
         return False
 
     async def sample(self, door: Door) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import datetime
 import getpass
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,7 @@ from penstock.app.access.audit import AuditLog
 from penstock.app.access.roles import PERMISSIONS
 from penstock.app.penstock import Penstock
 from penstock.app.runs.commands import batches as desk
+from penstock.app.runs.commands.batch_care import Care
 from penstock.app.runs.commands.batches import Batch, Batches
 from penstock.app.runs.commands.bulk import BulkCommand, BulkOutcome, command_many, matching_runs
 from penstock.app.runs.commands.moves import PERMISSIONS as NEEDED
@@ -49,8 +51,24 @@ Payload = Annotated[str | None, typer.Option("--payload", metavar="JSON", help="
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; it is kept with the batch.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how many it would be done to, and who would refuse.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Do not wait until it is over.")]
+PerSecond = Annotated[
+    int | None, typer.Option("--per-second", metavar="N", min=1, max=1000, help="So many runs a second at most.")
+]
+First = Annotated[
+    int | None,
+    typer.Option("--first", metavar="N", min=1, max=100, help="Wait for the results of so many before the rest."),
+]
+MostFailed = Annotated[
+    int | None,
+    typer.Option(
+        "--most-failed", metavar="N", min=0, max=99, help="Pause when more of the last 100 results are failures again."
+    ),
+]
 Id = Annotated[str, typer.Argument(metavar="BATCH", help="Its id, as `penstock batch ls` shows it.")]
-_STYLES = {"running": TONES["moving"], "done": TONES["done"], "cancelled": TONES["held"], "failed": TONES["failed"]}
+_STYLES = {
+    "running": TONES["moving"], "paused": TONES["held"], "done": TONES["done"], "cancelled": TONES["held"],
+    "failed": TONES["failed"],
+}  # fmt: skip
 _LOOK_S, _QUIET_S = 0.1, 0.25
 
 
@@ -71,6 +89,9 @@ def start(
     reason: Reason = None,
     by: By = None,
     dry_run: DryRun = False,
+    per_second: PerSecond = None,
+    first: First = None,
+    most_failed: MostFailed = None,
     detach: Detach = False,
     json: Json = False,
     store: Store = STORE,
@@ -87,7 +108,8 @@ def start(
         verb=verb, mode="boundary" if boundary else "now", how="restart" if restart else "here", name=signal,
         payload=None if payload is None else read_text_or_value(payload, "the payload"),
     )  # fmt: skip
-    asked = _Asked(command, None if runs else filters, runs or None, reason, by)
+    care = Care(per_second=per_second, first=first, most_failed=most_failed)
+    asked = _Asked(command, None if runs else filters, runs or None, reason, by, care)
     if dry_run:
         return _would(until_done(asked.dry_run(store)), json)
     batch = until_done(asked.done(store, wait=not detach))
@@ -103,6 +125,7 @@ class _Asked(msgspec.Struct):
     ids: list[str] | None
     reason: str | None
     by: str | None
+    care: Care
 
     def _by_whom(self, door: Queries) -> BulkCommand:
         user, permissions = _acting(door, self.by, NEEDED[self.command.verb])
@@ -132,7 +155,7 @@ class _Asked(msgspec.Struct):
         command.check()
         body = {"verb": command.verb, "filter": self.filters, "ids": self.ids, "reason": self.reason}
         AuditLog(door.store).record(door.tenant, command.user, "batch.begin", "batches", body)
-        return desk.begin(door, command, self.filters, self.ids, self.reason)
+        return desk.begin(door, command, self.filters, self.ids, self.reason, self.care)
 
 
 async def _carry_out(door: Penstock, id: str) -> Batch:
@@ -219,6 +242,7 @@ def ls(limit: Limit = 20, json: Json = False, store: Store = STORE) -> int:
 def _print(batch: Batch) -> None:
     of = f" of {batch.total}" if batch.total is not None else ""
     refused = f", {batch.refused} refused" if batch.refused else ""
+    refused += f", {batch.back} failed again" if batch.back else ""
     counts = f"{batch.verb}  {batch.done} done{refused}, {batch.looked}{of} looked at"
     say((batch.id, "bold"), "  ", (batch.state, _STYLES[batch.state]), f"  {counts}")
     why = f": {short(batch.reason)}" if batch.reason else ""
@@ -243,11 +267,27 @@ def show(batch: Id, json: Json = False, store: Store = STORE) -> int:
 
 def cancel(batch: Id, by: By = None, json: Json = False, store: Store = STORE) -> int:
     """Begin nothing more of a batch. What is done stays done; the slice under way is finished."""
+    return _turned(desk.cancel, "batch.cancel", batch, by, json, store)
+
+
+def pause(batch: Id, by: By = None, json: Json = False, store: Store = STORE) -> int:
+    """Begin nothing more of a batch until it is resumed."""
+    return _turned(desk.pause, "batch.pause", batch, by, json, store)
+
+
+def resume(batch: Id, by: By = None, json: Json = False, store: Store = STORE) -> int:
+    """Go on with a batch that was paused, or has stopped by itself, where it was."""
+    return _turned(desk.resume, "batch.resume", batch, by, json, store)
+
+
+def _turned(
+    turn: Callable[[Queries, str], Batch], action: str, batch: str, by: str | None, json: bool, store: Path
+) -> int:
     with attached(store) as door:
         desk.get(door, batch)
         user, _ = _acting(door, by, "run.steer")
-        AuditLog(door.store).record(door.tenant, user, "batch.cancel", f"batches/{batch}")
-        return print_one(desk.cancel(door, batch), json, msgspec.to_builtins, _print_whole)
+        AuditLog(door.store).record(door.tenant, user, action, f"batches/{batch}")
+        return print_one(turn(door, batch), json, msgspec.to_builtins, _print_whole)
 
 
-batch = {"start": start, "ls": ls, "show": show, "cancel": cancel}
+batch = {"start": start, "ls": ls, "show": show, "pause": pause, "resume": resume, "cancel": cancel}

@@ -202,6 +202,10 @@ class Dialect:
         own = type(error) is StatusConflict and self.conflict is not StatusConflict
         return self.conflict(**error.facts) if own else error
 
+    def span_attributes(self, answer: Mapping[str, Any]) -> dict[str, int | float]:
+        """Numbers that the span of a node has, of what its executor has answered."""
+        return {}
+
     # -- what starts runs ----------------------------------------------------------------------------------------------
 
     def begins(self, net: Net) -> Mapping[str, Any]:

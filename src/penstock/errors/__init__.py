@@ -66,8 +66,8 @@ from penstock.errors.pipeline import ExecutionFileNotFound as ExecutionFileNotFo
 from penstock.errors.pipeline import ExecutionNotFound as ExecutionNotFound
 from penstock.errors.pipeline import ExecutionState as ExecutionState
 from penstock.errors.pipeline import MessageInvalid as MessageInvalid
-from penstock.errors.pipeline import PipelineCycle as PipelineCycle
 from penstock.errors.pipeline import PipelineKeyConflict as PipelineKeyConflict
+from penstock.errors.pipeline import PipelineOff as PipelineOff
 from penstock.errors.pipeline import PipelineScope as PipelineScope
 from penstock.errors.pipeline import PipelineStorage as PipelineStorage
 from penstock.errors.process import ProcessBranch as ProcessBranch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.errors.base import PenstockError, Place, Refused
+from penstock.errors.base import PenstockError, Place
 from penstock.errors.runs import StatusConflict
 
 
@@ -60,10 +60,10 @@ class ExecutionState(StatusConflict, code="PP-409-STATE"):
         super().__init__(**{"reason": "STATE_CONFLICT", "state": facts.get("status"), **facts})
 
 
-class PipelineCycle(Refused, code="PS-409-CYCLE"):
-    """The pipelines wait for each other in a circle: {circle}."""
+class PipelineOff(PenstockError, code="PP-409-OFF"):
+    """The pipeline «{pipeline}» was switched off while the file waited for others."""
 
-    hint = "Remove one of them from `dependencies.after`."
+    hint = "Switch it on again, or define another for the file, and send the message again."
 
 
 class PipelineStorage(PenstockError, code="PP-500-IO"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -164,6 +164,22 @@ class Executor(Protocol):
     name: str
 
     async def run(self, request: Request, services: Services) -> Outcome: ...
+
+
+class Lane(NamedTuple):
+    """Effects of an executor that share a queue; `width` of them are performed at once."""
+
+    name: str  # "": the executor's own
+    width: int
+
+
+@runtime_checkable
+class InLanes(Protocol):
+    """An executor whose effects do not all need the same: those of one lane never take the places of another's."""
+
+    def lane(self, args: Any) -> Lane:
+        """Of the effects of a node, by the arguments that its document has, expressions in them unread."""
+        ...
 
 
 def failed(code: str, category: str, message: str, detail: Any = None) -> Failed:

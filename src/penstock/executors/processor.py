@@ -8,63 +8,80 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import math
 import os
 import shutil
-import signal
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from penstock.executors.contract import Done, Failed, Outcome, Request, Services, failed
+from penstock.executors.contract import Done, Failed, Lane, Outcome, Request, Services, failed
 from penstock.executors.parts.exceptions import exception_failure, scrub_failure, secrets_of
 from penstock.executors.parts.json_schema import schema_failure
-from penstock.executors.parts.json_values import NotJson, json_value
-from penstock.executors.parts.objects import ARTIFACTS, Buckets, ObjectError, ObjectStore
+from penstock.executors.parts.objects import ARTIFACTS, Buckets, ObjectChanged, ObjectError, ObjectStore
 from penstock.executors.parts.personal_data import masked
 from penstock.executors.parts.processes.forked_workers import ForkedWorkers, WorkerEnd, WorkerLimits
-from penstock.executors.processors import ProcessorSpec, processor_names, spec_of
-from penstock.executors.processors.child import JOB, RESULT, Job, Problem, Result, decode, encode
+from penstock.executors.parts.threads import in_thread
+from penstock.executors.processors import BUILTIN, ProcessorSpec, processor_names, spec_of
+from penstock.executors.processors.child import JOB, Job, Problem, encode
 from penstock.executors.processors.contract import Output, ProcessorContext, ProcessorError
 from penstock.executors.processors.file_kinds import ending_of
 from penstock.executors.processors.stage_failure import is_long, told
 from penstock.executors.processors.stage_input import StageFile, input_file, outputs, stage_prefix
+from penstock.executors.processors.stage_output import extraction_of, is_lost, json_output, made_file, worker_result
 
 MEMORY_MB, CPU_SECONDS = 1024, 300
 OUTPUT_BYTES = 16 * 1024**3
 INLINE_BYTES = 16 * 1024  # F-X.16
-ANSWER_BYTES = 64 * 1024 * 1024  # more is for a file
 LOG_BYTES = 1024 * 1024
 #: F-1.3.18: who does the stages that this process gives away
 WORKER = {"worker_id": f"{socket.gethostname()[:80]}:{os.getpid()}"}
+#: stages that wait for a server, at once
+REMOTE_AT_ONCE = 64
 #: F-X.3: workers of one attempt that may be lost
 CLAIMS = 3
 _MIB = 1024 * 1024
+_LOG = logging.getLogger(__name__)
 
 
 class ProcessorExecutor:
-    """args: stage, seq, processor, config, params, file, input, input_validation, output_validation, limits, metrics;
-    or `undo` with the same: the processor's way back.
+    """args: stage, seq, processor, config, params, file, input, input_validation, output_validation, limits, metrics,
+    max_file_size; or `undo` with the same: the processor's way back.
 
     An answer's body is {stage, output, output_ref, mime, size, file, input_ref, usage, warnings} and, where something
     was extracted, `extraction`. `file` is what the next stage works on: what was made, else what came in.
     """
 
     name = "processor"
-    #: those that compute need a core each, and some only wait for others
+    #: those that compute need a core each, and read and write around it
     width = 2 * max(2, os.cpu_count() or 2)
 
     def __init__(self) -> None:
         self.workers = ForkedWorkers("penstock.executors.processors.child")
 
+    def lane(self, args: Any) -> Lane:
+        """Who waits for a server keeps no core from those that compute. A way back is always a worker's."""
+        remote = False
+        if isinstance(args, Mapping) and "undo" not in args:
+            spec = BUILTIN.get(str(args.get("processor") or ""))
+            remote = spec is not None and spec.remote
+        return Lane("remote", REMOTE_AT_ONCE) if remote else Lane("", self.width)
+
     async def run(self, request: Request, services: Services) -> Outcome:
         outcome = await self._outcome(request, services)
-        return told(outcome) if isinstance(outcome, Failed) else outcome
+        if not isinstance(outcome, Failed):
+            return outcome
+        outcome = told(outcome)
+        if isinstance(request.args, Mapping) and "undo" in request.args:  # F-X.8: it is logged, and the others go on
+            stage, failure = str(request.args.get("stage"))[:50], outcome.failure
+            _LOG.warning("«%s» of %s was not taken back: %s %s", stage, request.run, failure.code, failure.message)
+        return outcome
 
     async def _outcome(self, request: Request, services: Services) -> Outcome:
         try:
@@ -73,6 +90,8 @@ class ProcessorExecutor:
             return await _Attempt(request, services, self.workers).run()
         except ProcessorError as error:
             return failed(error.code, error.category, str(error), error.detail)
+        except ObjectChanged as error:
+            return failed("FILE_CHANGED", "validation", str(error))
         except ObjectError as error:
             return failed("PP-500-IO", error.category, str(error))
 
@@ -104,18 +123,26 @@ class _Attempt:
             raise ProcessorError("INPUT_INVALID", "there is no file to work on")
         store = self.buckets.artifacts
         began = time.monotonic()
-        with _work_folder(store) as folder:
+        async with _work_folder(store) as folder:
             source = self.buckets[file.bucket]
-            size = (await source.info(file.key)).size
+            size = (await source.info(file.key, file.version_id)).size
             file = msgspec.structs.replace(file, size=size)
+            self._check_size(file)
             wrong = self._invalid("input_validation", self._input_document(file))
             if wrong is not None:
                 return wrong
-            context = self._context(spec, file, await source.local(file.key, folder), folder)
+            local = await source.local(file.key, folder, version=file.version_id, etag=file.etag)
+            context = self._context(spec, file, local, folder)
             made, usage = await self._process(spec, context)
             if isinstance(made, Problem):
                 return await self._problem(made, folder, store, usage)
             return await self._keep(made, file, folder, store, usage, began)
+
+    def _check_size(self, file: StageFile) -> None:
+        """F-1.1.10: of the file that is there, whatever its message has said."""
+        most = _number(self.args.get("max_file_size"), 0)
+        if most and file.size > most and file.bucket != ARTIFACTS:
+            raise ProcessorError("FILE_TOO_LARGE", f"the file has {file.size} bytes; the pipeline takes at most {most}")
 
     async def roll_back(self) -> Outcome:
         """F-X.8: of a stage that was done; a processor without a way back has nothing to take back."""
@@ -124,14 +151,14 @@ class _Attempt:
         spec = self._spec()
         if spec.awaits:
             return Done({"stage": self.stage, "output": None})
-        with _work_folder(self.buckets.artifacts) as folder:
+        async with _work_folder(self.buckets.artifacts) as folder:
             file = input_file(self.args, self.request.tenant, self.buckets) or StageFile("", "")
             context = self._context(spec, file, folder / "none", folder)
             context = msgspec.structs.replace(context, result=self.request.result or self.args.get("undo"))
             made, usage = await self._in_worker(spec, context, rollback=True)
             if isinstance(made, Problem):
                 return await self._problem(made, folder, self.buckets.artifacts, usage)
-            return Done({"stage": self.stage, "output": _json(made.output), "usage": usage})
+            return Done({"stage": self.stage, "output": json_output(made.output), "usage": usage})
 
     def _spec(self) -> ProcessorSpec:
         name = str(self.args.get("processor") or "")
@@ -210,17 +237,17 @@ class _Attempt:
             "wall_ms": _ms(began), "cpu_ms": end.cpu_ms, "peak_rss": end.peak_rss, "bytes_in": context.size,
             "bytes_out": 0,
         }  # fmt: skip
-        if _is_lost(end, limits) and not self.workers.closed:
+        if is_lost(end, limits) and not self.workers.closed:
             why = f"the process of «{context.processor}» was killed or lost, {CLAIMS} times"
             return Problem("WORKER_LOST", "transient", why), usage
-        return _result(end, context, limits), usage
+        return await in_thread(worker_result, end, context, limits), usage
 
     async def _until_answered(self, folder: Path, limits: WorkerLimits, warm: tuple[str, ...]) -> WorkerEnd:
         """F-X.3: a worker that somebody has killed is replaced, in the same attempt and a few times."""
         before = set(folder.iterdir())
         for claim in range(1, CLAIMS + 1):
             end = await self.workers.run(folder, limits, warm)
-            if not _is_lost(end, limits) or self.workers.closed or claim == CLAIMS:
+            if not is_lost(end, limits) or self.workers.closed or claim == CLAIMS:
                 break
             for left in set(folder.iterdir()) - before:
                 shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
@@ -247,13 +274,11 @@ class _Attempt:
     async def _keep(
         self, made: Output, file: StageFile, folder: Path, store: ObjectStore, usage: dict[str, int], began: float
     ) -> Outcome:
-        output = _json(made.output)
-        wrong = self._invalid("output_validation", output)
+        output, whole, wrong = await in_thread(self._checked, made.output)
         if wrong is not None:
             return wrong
         body: dict[str, Any] = {"stage": self.stage, "output": output}
-        whole = msgspec.json.encode(output)
-        local, mime = _made_file(made, folder), made.mime
+        local, mime = await in_thread(made_file, made, folder), made.mime
         if local is not None:
             mime = mime or file.mime or "application/octet-stream"
             key = f"{self.prefix}output.{ending_of(mime)}"
@@ -275,10 +300,15 @@ class _Attempt:
         }  # fmt: skip
         log = await self._log(folder, store)
         body |= {"log_ref": log} if log else {}
-        body |= {"extraction": _extraction(made.extraction)} if made.extraction is not None else {}
+        body |= {"extraction": extraction_of(made.extraction)} if made.extraction is not None else {}
         metrics = self._metrics(usage, output)
         body |= {"metrics": metrics} if metrics else {}
         return Done(body)
+
+    def _checked(self, given: Any) -> tuple[Any, bytes, Failed | None]:
+        """The output as JSON has it, the same in bytes, and what its validation has against it."""
+        output = json_output(given)
+        return output, msgspec.json.encode(output), self._invalid("output_validation", output)
 
     def _metrics(self, usage: Mapping[str, int], output: Any) -> dict[str, float]:
         """F-X.33: what `metrics_config` asks for, of the usage and of the numbers in the output. An execution is in the
@@ -323,75 +353,14 @@ class _Attempt:
         return key
 
 
-@contextlib.contextmanager
-def _work_folder(store: ObjectStore) -> Iterator[Path]:
+@contextlib.asynccontextmanager
+async def _work_folder(store: ObjectStore) -> AsyncIterator[Path]:
+    """Gone when it is left, in a thread: a processor may have made ten thousand files."""
     folder = store.work_folder()
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _result(end: WorkerEnd, context: ProcessorContext, limits: WorkerLimits) -> Output | Problem:
-    name = context.processor
-    if end.status == 0:
-        try:
-            if (context.folder / RESULT).stat().st_size > ANSWER_BYTES:
-                return Problem("RESOURCE_LIMIT", "resource", f"«{name}» answers more than {ANSWER_BYTES} bytes")
-            result = decode((context.folder / RESULT).read_bytes(), Result)
-        except (OSError, msgspec.MsgspecError):
-            return Problem("PROCESSOR_CRASHED", "transient", f"«{name}» ended without an answer")
-        if result.problem is not None:
-            return result.problem
-        return result.output or Output()
-    killed = end.status == -signal.SIGKILL and end.cpu_ms >= limits.cpu_seconds * 1000
-    if end.status == -signal.SIGXCPU or killed:  # the first is sent for nothing else
-        return Problem("RESOURCE_LIMIT", "resource", f"«{name}» worked more than {limits.cpu_seconds} s")
-    if end.status in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS) and end.peak_rss > 0.8 * limits.memory_bytes:
-        return Problem("RESOURCE_LIMIT", "resource", f"«{name}» needs more memory than {limits.memory_bytes} bytes")
-    if end.status is None:
-        return Problem("PROCESSOR_CRASHED", "transient", f"the process of «{name}» was lost")
-    how = f"by signal {-end.status}" if end.status < 0 else f"with {end.status}"
-    return Problem("PROCESSOR_CRASHED", "transient", f"the process of «{name}» ended {how}", {"status": end.status})
-
-
-def _is_lost(end: WorkerEnd, limits: WorkerLimits) -> bool:
-    """It did not end by itself, nor by its limits."""
-    out_of_time = end.cpu_ms >= limits.cpu_seconds * 1000
-    return end.status is None or end.status == -signal.SIGKILL and not out_of_time
-
-
-def _made_file(made: Output, folder: Path) -> Path | None:
-    """The file that a processor says it has made: one of its own folder, and no link out of it."""
-    if made.data is not None:
-        file = folder / "made.data"
-        file.write_bytes(made.data)
-        return file
-    if made.file is None:
-        return None
-    file = folder / made.file
-    if file.is_symlink() or not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
-        raise ProcessorError("OUTPUT_INVALID", "the file that was made is not in the stage's folder", "permanent")
-    return file
-
-
-def _extraction(given: Mapping[str, Any]) -> dict[str, Any]:
-    """F-5.1, F-X.24: confidence is from 0 to 1."""
-    confidence = given.get("confidence")
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-        raise ProcessorError("OUTPUT_INVALID", "the confidence of an extraction is a number from 0 to 1", "permanent")
-    kind, method = str(given.get("extractionType") or "text"), str(given.get("method") or "")
-    return {"extractionType": kind[:100], "method": method[:100], "confidence": confidence}
-
-
-def _json(value: Any) -> Any:
-    try:
-        value = json_value(value)
-    except NotJson as error:
-        raise ProcessorError("OUTPUT_INVALID", f"the output is no value of JSON: {error}", "permanent") from None
-    if isinstance(value, bytes):
-        raise ProcessorError("OUTPUT_INVALID", "the output is bytes; give them as the file", "permanent")
-    return value
+        await in_thread(shutil.rmtree, folder, True)
 
 
 def _number(value: Any, otherwise: int) -> int:

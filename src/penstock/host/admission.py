@@ -1,9 +1,9 @@
 """Admission: runs of queued nets begin when there is room for them, by priority and then by age.
 
 What is under way is counted by committed turns alone: a run takes a place when it leaves PENDING and gives it back when
-it ends or is PENDING again. The store is asked for the first that wait, by the index `run_pick`. Those of a tenant or a
-net that has all its places are passed over once, not every time: `passed` knows how far, so a long queue of one tenant
-costs the others nothing.
+it ends or is PENDING again. The store is asked for the first that wait, by the index `run_pending`. Those of a tenant
+or a net that has all its places are passed over once, not every time: `passed` knows how far, so a long queue of one
+tenant costs the others nothing.
 """
 
 from __future__ import annotations
@@ -14,19 +14,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.errors import BadInput, PenstockError, StoreError
-from penstock.host.limits import Limits
+from penstock.errors import PenstockError, StoreError
+from penstock.host.limits import Limits, checked_count
 from penstock.host.loaded_run import InternalReply, LoadedRun
 from penstock.host.nets import Nets
+from penstock.host.taken_places import PER_NET, PER_TENANT, SLOTS, TakenPlaces
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPENSATING, PENDING, RUNNING, WAITING
 from penstock.store.run_store import PendingRun, RunStore
 
-#: the setting: how many runs of queued nets are under way at once
-SLOTS = "admission.slots"
-#: in a net's limits: how many of its own
-PER_NET = "executions"
 #: runs that are read at once, and read at most before others have their turn
 PAGE, MOST = 64, 1024
 #: sets of full tenants and nets that are remembered
@@ -40,11 +37,7 @@ END = PendingRun(1 << 62, "", 0, 1 << 62, 1 << 62)
 def slots_of(settings: Mapping[str, Any]) -> int:
     """As many as there are processors, twice, unless a setting says otherwise."""
     slots = settings.get(SLOTS)
-    if slots is None:
-        return 2 * max(2, os.cpu_count() or 2)
-    if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
-        raise BadInput(what=f"the setting «{SLOTS}»", why="it is a whole number of at least 1")
-    return slots
+    return 2 * max(2, os.cpu_count() or 2) if slots is None else checked_count(SLOTS, slots)
 
 
 class Admission:
@@ -69,6 +62,13 @@ class Admission:
     @property
     def under_way(self) -> int:
         return self.of_tenant.total() + len(self.asked)
+
+    def places(self, tenant: str) -> TakenPlaces:
+        """For who asks why a run waits."""
+        self._count()
+        tenants, nets = self._taken()
+        most = self.limits.of(tenant)[PER_TENANT]
+        return TakenPlaces(self.under_way, self.slots, tenants[tenant], most, nets)
 
     def admit(self) -> None:
         """As many as there is room for."""
@@ -119,13 +119,18 @@ class Admission:
 
     def _full(self) -> Full:
         """Tenants by name and nets by number that have all their places."""
+        tenants, nets = self._taken()
+        full: list[str | int] = [no for no, (name, most) in self.most_of_net.items() if nets[name] >= most]
+        full += [name for name, count in tenants.items() if count >= self.limits.of(name)[PER_TENANT]]
+        return frozenset(full)
+
+    def _taken(self) -> tuple[Counter[str], Counter[str]]:
+        """Places by tenant and by name of the net, with those that a turn is about to take."""
         tenants, nets = Counter(self.of_tenant), Counter(self.of_net)
         for run in self.asked.values():
             tenants[run.tenant] += 1
             nets[self.nets.head(run.net).name] += 1
-        full: list[str | int] = [no for no, (name, most) in self.most_of_net.items() if nets[name] >= most]
-        full += [name for name, count in tenants.items() if count >= self.limits.of(name)["admitted_runs"]]
-        return frozenset(full)
+        return tenants, nets
 
     def _admit(self, run: PendingRun) -> None:
         self.asked[run.no] = run

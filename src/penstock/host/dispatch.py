@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from penstock.errors import ExprError, PenstockError, StoreError
-from penstock.executors.contract import Done, Executor, Failed, Outcome, Services, failed
+from penstock.executors.contract import Done, Executor, Failed, InLanes, Outcome, Services, failed
 from penstock.host.blobs import Blobs
 from penstock.host.executor_queue import DROPPED, ONCE, EffectPlan, ExecutorQueue, InFlight, Slice, request_of
 from penstock.host.gate import Gate, Verdict, Wait, WaitingEffects, place_queue
@@ -187,8 +187,14 @@ class Dispatch:
             if executor is None:
                 self._refuse(flight, "EXECUTOR_UNKNOWN", f"no executor is called «{name}»")
                 return None
-            width = min(self.width, getattr(executor, "width", self.width))
-            queue = self.queues[name] = ExecutorQueue(self, executor, width)
+            if isinstance(executor, InLanes):
+                lane = executor.lane(flight.plan.effect.args)
+                name, width = f"{name}.{lane.name}", lane.width
+            else:
+                width = getattr(executor, "width", self.width)
+            queue = self.queues.get(name)
+            if queue is None:
+                queue = self.queues[name] = ExecutorQueue(self, executor, min(self.width, width))
         flight.plan.queue = queue
         return queue
 

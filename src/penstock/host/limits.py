@@ -107,8 +107,14 @@ def _check(name: str, value: Any) -> None:
     elif begin == "limits" or of_tenant and begin.endswith(".limits"):
         if last not in _BY_NAME:
             raise BadInput(what=f"the setting «{name}»", why=f"the limits are {', '.join(_BY_NAME)}")
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise BadInput(what=f"the setting «{name}»", why="it is a whole number of at least 1")
+        checked_count(name, value)
+
+
+def checked_count(name: str, value: Any) -> int:
+    """The value of a setting that says how many. Raises BadInput."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadInput(what=f"the setting «{name}»", why="it is a whole number of at least 1")
+    return value
 
 
 class OpenCount:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.errors import BadInput
+from penstock.host.limits import checked_count
 
 #: with the tenant behind it: the queue in which its effects wait for a worker
 QUEUE = "workers:"
@@ -48,8 +48,4 @@ class Workers:
 
 def _limit(settings: Mapping[str, Any], name: str) -> int | None:
     value = settings.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadInput(what=f"the setting «{name}»", why="it is a whole number of at least 1")
-    return value
+    return None if value is None else checked_count(name, value)

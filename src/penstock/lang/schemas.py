@@ -7,6 +7,8 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from penstock.lang.schema_steps import SchemaSteps, SchemaUnfolds
+
 _LONGEST_REASON = 300
 
 
@@ -27,6 +29,9 @@ def _problem(text: bytes) -> tuple[str, str] | None:
     make: Any = jsonschema_rs.validator_for if named else jsonschema_rs.Draft7Validator
     try:
         make(schema, retriever=_refuse_reference)
+        SchemaSteps(schema)
+    except SchemaUnfolds as error:
+        return error.pointer, str(error)
     except jsonschema_rs.ValidationError as error:
         return "".join(
             "/" + str(part).replace("~", "~0").replace("/", "~1") for part in error.instance_path

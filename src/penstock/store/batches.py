@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 import msgspec
 from msgspec.structs import astuple
 
-from penstock.store.sql import Sql, insert_new
+from penstock.store.sql import Sql, insert_new, is_in
 
 #: how long one that is over can be looked up
 KEPT_MS = 30 * 86_400_000
+#: no runs under way, no results, msgpack
+NOTHING_WATCHED = b"\x92\x90\x90"
 
 
 class BatchRow(msgspec.Struct, frozen=True):
@@ -34,6 +37,9 @@ class BatchRow(msgspec.Struct, frozen=True):
     ended_at: int | None = None
     code: str | None = None
     message: str | None = None
+    through: int = 0
+    back: int = 0
+    watched: bytes = NOTHING_WATCHED
 
 
 class BatchStore(Protocol):
@@ -54,18 +60,23 @@ class BatchStore(Protocol):
         ...
 
     def move_batch(self, row: BatchRow) -> bool:
-        """How far it is. False, and nothing changes, where it is over: somebody has cancelled it."""
+        """How far it is. False, and nothing changes, where it does not run: somebody has paused or cancelled it."""
         ...
 
     def count_batch(self, row: BatchRow) -> None:
-        """What was done meanwhile of one that was cancelled."""
+        """What was done meanwhile of one that was paused or cancelled."""
+        ...
+
+    def turn_batch(self, tenant: str, id: str, state: str, ended_at: int | None, of: Collection[str]) -> bool:
+        """Somebody pauses it, goes on with it or cancels it. False, and nothing changes, where it is in none of these
+        states."""
         ...
 
 
 _ASKED = 'tenant,id,verb,"by",state,asked'
 _MOVES = "place,slice,total,looked,done,refused,refusals"
-_BATCH = f"{_ASKED},{_MOVES},started_at,ended_at,code,message"
-_COUNTS = "looked=?,done=?,refused=?,refusals=?"
+_BATCH = f"{_ASKED},{_MOVES},started_at,ended_at,code,message,through,back,watched"
+_COUNTS = "place=?,slice=?,looked=?,done=?,refused=?,refusals=?,through=?,back=?,watched=?"
 FORGET_BATCHES = f"DELETE FROM batch WHERE ended_at IS NOT NULL AND ended_at + {KEPT_MS}<?"
 
 
@@ -94,13 +105,24 @@ class SqlBatches(Sql):
 
     def move_batch(self, row: BatchRow) -> bool:
         sql = (
-            f"UPDATE batch SET state=?,place=?,slice=?,{_COUNTS},ended_at=?,code=?,message=?"
+            f"UPDATE batch SET state=?,{_COUNTS},ended_at=?,code=?,message=?"
             " WHERE tenant=? AND id=? AND state='running'"
         )
-        counts = (row.looked, row.done, row.refused, row.refusals)
         end = (row.ended_at, row.code, row.message, row.tenant, row.id)
-        return self._put(sql, (row.state, row.place, row.slice, *counts, *end))
+        return self._put(sql, (row.state, *_counts(row), *end))
 
     def count_batch(self, row: BatchRow) -> None:
-        values = (row.looked, row.done, row.refused, row.refusals, row.tenant, row.id)
-        self._change(f"UPDATE batch SET {_COUNTS} WHERE tenant=? AND id=?", values)
+        self._change(f"UPDATE batch SET {_COUNTS} WHERE tenant=? AND id=?", (*_counts(row), row.tenant, row.id))
+
+    def turn_batch(self, tenant: str, id: str, state: str, ended_at: int | None, of: Collection[str]) -> bool:
+        states = tuple(of)
+        sql = (
+            "UPDATE batch SET state=?,ended_at=?,code=NULL,message=NULL"
+            f" WHERE tenant=? AND id=? AND {is_in('state', states)}"
+        )
+        return self._put(sql, (state, ended_at, tenant, id, *states))
+
+
+def _counts(row: BatchRow) -> tuple[object, ...]:
+    counts = (row.looked, row.done, row.refused, row.refusals, row.through, row.back, row.watched)
+    return (row.place, row.slice, *counts)

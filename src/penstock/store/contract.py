@@ -13,6 +13,7 @@ from penstock.store.document_checkpoints import CheckpointStore
 from penstock.store.drafts import DraftStore
 from penstock.store.events import EventStore
 from penstock.store.execution_lists import ExecutionListStore
+from penstock.store.execution_series import ExecutionSeriesStore
 from penstock.store.executions import ExecutionStore
 from penstock.store.file_assets import FileAssetStore
 from penstock.store.file_schedules import FileScheduleStore
@@ -32,6 +33,7 @@ class Store(
     RunStore, RunListStore, WorkItemStore, ArtifactStore, ReleaseStore, ScheduleStore, EventStore, MessageStore,
     JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, BatchStore,
     FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, ExecutionListStore,
+    ExecutionSeriesStore,
     Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""

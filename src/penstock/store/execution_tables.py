@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.store.table_shape import Index, Table
 from penstock.store.table_shape import column as _c
+from penstock.store.table_shape import word as _word
 
 EXECUTION = Table(
     "execution",
@@ -16,8 +17,8 @@ EXECUTION = Table(
         _c("tenant_id", "text", "whose it is"),
         _c("organization_id", "int", "of the tenant", null=True),
         _c("parent", "text", "run.id of the execution that this one repeats", null=True),
-        _c("trigger_type", "text", "UPLOAD, MANUAL, SCHEDULED, DEPENDENCY, RETRY"),
-        _c("status", "text", "PENDING, RUNNING, COMPLETED, FAILED, CANCELLED, TIMEOUT"),
+        _word("trigger_type", "UPLOAD", "MANUAL", "SCHEDULED", "DEPENDENCY", "RETRY"),
+        _word("status", "PENDING", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"),
         _c("priority", "int", "smaller first; copied from the definition"),
         _c("current_stage_id", "int", "the lowest of the stages that run", null=True),
         _c("total_stages", "int", "active stages of its definition"),
@@ -49,6 +50,7 @@ EXECUTION = Table(
             "execution_uk_exec_idem", ("idempotency_key", "tenant_id"), unique=True, where="idempotency_key IS NOT NULL"
         ),
         Index("execution_idx_scope_time", ("tenant_id", "organization_id", "created_at")),
+        Index("execution_tenant", ("tenant_id", "run")),
         Index("execution_idx_pipeline_pick", ("status", "priority", "created_at")),
         Index("execution_idx_file_recent", ("file_id", "created_at")),
         Index("execution_idx_status_time", ("status", "created_at")),
@@ -71,7 +73,7 @@ STAGE_LOG = Table(
         _c("stage_execution_id", "text", "a UUID, made of the execution's and seq"),
         _c("tenant_id", "text", "whose it is"),
         _c("organization_id", "int", "of the tenant", null=True),
-        _c("status", "text", "STARTED, RUNNING, COMPLETED, FAILED, SKIPPED, TIMEOUT"),
+        _word("status", "STARTED", "RUNNING", "COMPLETED", "FAILED", "SKIPPED", "TIMEOUT"),
         _c("input_ref", "text", "key of the object that came in", null=True),
         _c("output_ref", "text", "key of the object that was made", null=True),
         _c("stage_context", "text", "JSON: attempt, sizes, codes", null=True),
@@ -140,8 +142,8 @@ DEFINITION = Table(
         _c("pipeline_code", "text", "unique for whoever has defined it"),
         _c("pipeline_name", "text", "what people call it"),
         _c("description", "text", "what it is for", null=True),
-        _c("file_type", "text", "IMAGE, HTML, PDF, EXCEL, ANY"),
-        _c("pipeline_type", "text", "ASYNC, SYNC, BATCH, SCHEDULED"),
+        _word("file_type", "IMAGE", "HTML", "PDF", "EXCEL", "ANY"),
+        _word("pipeline_type", "ASYNC", "SYNC", "BATCH", "SCHEDULED"),
         _c("trigger_conditions", "text", "JSON", null=True),
         _c("configuration", "text", "JSON"),
         _c("default_params", "text", "JSON", null=True),
@@ -191,8 +193,8 @@ STAGE = Table(
         _c("condition", "text", "JSON", null=True),
         _c("timeout_seconds", "int", "of one attempt"),
         _c("max_retries", "int", "attempts after the first"),
-        _c("retry_strategy", "text", "IMMEDIATE, LINEAR, EXPONENTIAL"),
-        _c("on_failure", "text", "FAIL, SKIP, CONTINUE, RETRY"),
+        _word("retry_strategy", "IMMEDIATE", "LINEAR", "EXPONENTIAL"),
+        _word("on_failure", "FAIL", "SKIP", "CONTINUE", "RETRY"),
         _c("resource_allocation", "text", "JSON", null=True),
         _c("metrics_config", "text", "JSON", null=True),
         _c("is_active", "int", "0: it is passed over"),

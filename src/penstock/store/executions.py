@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
-from penstock.store.sql import Sql, marks
+from penstock.store.sql import Sql, is_in, marks
 from penstock.store.table_shape import Table
 
 #: the columns of an execution that change while it lives, in the order of `Batch.execution_moved`
@@ -24,6 +24,8 @@ LOG_MOVED = (
     "status", "input_ref", "output_ref", "stage_context", "error_message", "error_stack_trace", "retry_count",
     "resource_usage", "performance_metrics", "completed_at", "duration_ms",
 )  # fmt: skip
+#: what a stage log's performance_metrics have whether the stage is asked for metrics or not
+OF_EVERY_STAGE = ("duration_ms", "retries")
 #: of usage the largest counts, of everything else the sum
 LARGEST = "peak_rss"
 ADDED = tuple(name for name in USAGE.names if name not in ("tenant", "day"))
@@ -53,7 +55,7 @@ def usage_added(larger: str) -> str:
 
 
 _COUNTED = ",".join(f"{name}=ingest.{name}+excluded.{name}" for name in INGEST.names[2:])
-_COUNT = f"{_insert(INGEST)} ON CONFLICT(tenant,day) DO UPDATE SET {_COUNTED}"
+COUNT_MESSAGES = f"{_insert(INGEST)} ON CONFLICT(tenant,day) DO UPDATE SET {_COUNTED}"
 ADD_USAGE = _insert(USAGE) + usage_added("max")
 
 
@@ -88,6 +90,16 @@ class FailingStage(msgspec.Struct, frozen=True, rename="camel"):
     failures: int
 
 
+class StageMetric(msgspec.Struct, frozen=True):
+    """F-X.33: a number that a stage tells of each of its runs: its mean, and of how many."""
+
+    pipeline_code: str
+    stage_code: str
+    metric: str
+    mean: float
+    count: int
+
+
 class EndedExecutions(msgspec.Struct, frozen=True):
     """Of a time: how many ended, how many of them well or badly, and how many needed another attempt."""
 
@@ -116,6 +128,11 @@ class ExecutionStore(Protocol):
 
     def failing_stages(self, tenant: str, since: str, limit: int) -> list[FailingStage]:
         """The stages that failed most often since a time."""
+        ...
+
+    def stage_metrics(self, tenant: str, since: str, first: int) -> list[StageMetric]:
+        """What stages that are asked for metrics have told since a time, of runs from a number on. Costs nothing where
+        no stage is asked."""
         ...
 
     def count_messages(self, rows: Sequence[IngestRow]) -> None:
@@ -199,11 +216,31 @@ class SqlExecutions(Sql):
         )
         return [FailingStage(*row) for row in self._read(sql, (tenant, since, limit))]
 
+    def stage_metrics(self, tenant: str, since: str, first: int) -> list[StageMetric]:
+        asked = (
+            "SELECT s.id,min(d.pipeline_code),min(s.stage_code) FROM pipeline_stages s JOIN pipeline_definitions d"
+            " ON d.id=s.pipeline_id WHERE s.metrics_config IS NOT NULL AND s.is_active=1 GROUP BY s.id"
+        )
+        stages = {row[0]: (row[1], row[2]) for row in self._read(asked)}
+        if not stages:
+            return []
+        sql = (
+            "SELECT stage_id,performance_metrics FROM stage_log WHERE run>=?"
+            f" AND {self.PLAIN}tenant_id=? AND {self.PLAIN}status='COMPLETED' AND {self.PLAIN}completed_at>=?"
+            f" AND {is_in(f'{self.PLAIN}stage_id', stages)}"
+        )
+        told: dict[tuple[str, str, str], list[float]] = {}
+        for stage, text in self._read(sql, (first, tenant, since, *stages)):
+            for name, value in msgspec.json.decode(text or "{}").items():
+                if name not in OF_EVERY_STAGE and isinstance(value, int | float):
+                    told.setdefault((*stages[stage], name), []).append(value)
+        return [StageMetric(*key, sum(values) / len(values), len(values)) for key, values in sorted(told.items())]
+
     def count_messages(self, rows: Sequence[IngestRow]) -> None:
         if rows:
             with self.transaction():
                 for row in rows:
-                    self._execute(_COUNT, astuple(row))
+                    self._execute(COUNT_MESSAGES, astuple(row))
 
     def ingest_days(self, tenant: str, since: str = "") -> list[IngestRow]:
         sql = f"SELECT {','.join(INGEST.names)} FROM ingest WHERE tenant=? AND day>=? ORDER BY day"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.store.table_shape import Index, Table
 from penstock.store.table_shape import column as _c
+from penstock.store.table_shape import word as _word
 
 FILE_ASSET = Table(
     "file_asset",
@@ -52,6 +53,7 @@ QUEUE_MESSAGE = Table(
         Index("queue_message_id", ("id",), unique=True),
         Index("queue_message_visible", ("queue", "visible_at", "no")),
         Index("queue_message_until", ("until",), where="until IS NOT NULL"),
+        Index("queue_message_dead", ("queue", "no"), where="until IS NOT NULL"),
     ),
 )
 
@@ -64,7 +66,7 @@ FILE_SCHEDULE = Table(
         _c("organization_id", "int", "whose files, where only those of one organisation", null=True),
         _c("name", "text", "what people call it"),
         _c("code", "text", "the document that it begins"),
-        _c("type", "text", "CRON, INTERVAL or ONCE"),
+        _word("type", "CRON", "INTERVAL", "ONCE"),
         _c("cron", "text", "five fields of cron", null=True),
         _c("interval_s", "int", "seconds between two times", null=True),
         _c("filter", "text", "which files, JSON", null=True),
@@ -77,7 +79,7 @@ FILE_SCHEDULE = Table(
         _c("updated_at", "int", "milliseconds since 1970"),
     ),
     (
-        Index("file_schedule_next", ("next_at", "id"), where="active = 1 AND next_at IS NOT NULL"),
-        Index("file_schedule_scope", ("tenant", "organization_id")),
+        Index("file_schedule_idx_active_next", ("active", "next_at")),
+        Index("file_schedule_idx_scope", ("tenant", "organization_id")),
     ),
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import astuple
 
+from penstock.store.executions import COUNT_MESSAGES, IngestRow
 from penstock.store.sql import Sql, marks
 
 #: how long a dead message is kept (F-X.27)
@@ -65,12 +67,18 @@ class QueueStore(Protocol):
         """Those that are visible, the oldest first; until then nobody else gets them."""
         ...
 
-    def take_messages(self, handle: str, numbers: Sequence[int]) -> int:
-        """They are done: gone, where this handle received them last; how many."""
+    def take_messages(self, handle: str, numbers: Sequence[int], counted: Sequence[IngestRow] = ()) -> int:
+        """They are done: gone, where this handle received them last; how many. What they came to is counted in the
+        same transaction."""
         ...
 
     def hold_messages(self, handle: str, numbers: Sequence[int], until: int) -> int:
         """Whoever works on them needs longer."""
+        ...
+
+    def release_messages(self, queue: str, now: int) -> int:
+        """Whoever had received them is dead: they are seen at once, and their receives stay counted; how many. Those
+        that wait after a failure wait on."""
         ...
 
     def messages_failed(self, handle: str, failed: Iterable[Failed]) -> None: ...
@@ -85,14 +93,22 @@ class QueueStore(Protocol):
         ...
 
     def queued(self, queue: str, *, code: str | None = None, after: int = 0, limit: int = 100) -> list[QueueMessage]:
-        """In the order of their arrival, visible or not, behind a number."""
+        """In the order of their arrival, visible or not, behind a number. Of a queue of dead ones it costs what is
+        read, however many there are."""
+        ...
+
+    def messages_by_id(self, queue: str, ids: Sequence[str]) -> list[QueueMessage]:
+        """Those of them that are in the queue, in the order of their arrival."""
         ...
 
     def queue_size(self, queue: str) -> int: ...
 
-    def queues_between(self, first: str, behind: str) -> list[tuple[str, int, int]]:
-        """Queues with messages whose names lie between: name, how many, when the oldest was sent. Costs a look at
-        each message."""
+    def queues_between(self, first: str, behind: str) -> Iterator[str]:
+        """The names of queues with messages, that lie between. Costs one look-up each, however many messages."""
+        ...
+
+    def queue_head(self, queue: str, now: int, most: int) -> tuple[int, int]:
+        """How many messages are visible, counted up to so many, and when the oldest of these was sent."""
         ...
 
     def next_visible(self, queue: str) -> int | None:
@@ -139,9 +155,11 @@ class SqlQueues(Sql):
             rows = self._execute(sql, (until, handle, queue, now, limit)).fetchall()
         return sorted((QueueMessage(*row) for row in rows), key=lambda message: message.no)
 
-    def take_messages(self, handle: str, numbers: Sequence[int]) -> int:
+    def take_messages(self, handle: str, numbers: Sequence[int], counted: Sequence[IngestRow] = ()) -> int:
         gone = 0
         with self.transaction():
+            for row in counted:
+                self._execute(COUNT_MESSAGES, astuple(row))
             for first in range(0, len(numbers), _AT_ONCE):
                 some = numbers[first : first + _AT_ONCE]
                 sql = f"DELETE FROM queue_message WHERE no IN ({marks(some)}) AND handle=?"
@@ -151,6 +169,10 @@ class SqlQueues(Sql):
     def hold_messages(self, handle: str, numbers: Sequence[int], until: int) -> int:
         sql = f"UPDATE queue_message SET visible_at=? WHERE no IN ({marks(numbers)}) AND handle=?"
         return self._change(sql, (until, *numbers, handle)) if numbers else 0
+
+    def release_messages(self, queue: str, now: int) -> int:
+        sql = "UPDATE queue_message SET visible_at=?,handle=NULL WHERE queue=? AND visible_at>? AND handle IS NOT NULL"
+        return self._change(sql, (now, queue, now))
 
     def messages_failed(self, handle: str, failed: Iterable[Failed]) -> None:
         sql = "UPDATE queue_message SET queue=?,visible_at=?,code=?,why=?,until=?,handle=NULL WHERE no=? AND handle=?"
@@ -186,15 +208,33 @@ class SqlQueues(Sql):
 
     def queued(self, queue: str, *, code: str | None = None, after: int = 0, limit: int = 100) -> list[QueueMessage]:
         cause, values = ("", ()) if code is None else (" AND code=?", (code,))
-        sql = f"SELECT {_MESSAGE} FROM queue_message WHERE queue=?{cause} AND no>? ORDER BY no LIMIT ?"
+        dead = " AND until IS NOT NULL" if queue.endswith(DEAD) else ""
+        sql = f"SELECT {_MESSAGE} FROM queue_message WHERE queue=?{dead}{cause} AND no>? ORDER BY no LIMIT ?"
         return [QueueMessage(*row) for row in self._read(sql, (queue, *values, after, limit))]
+
+    def messages_by_id(self, queue: str, ids: Sequence[str]) -> list[QueueMessage]:
+        messages: list[QueueMessage] = []
+        for first in range(0, len(ids), _AT_ONCE):
+            some = ids[first : first + _AT_ONCE]
+            sql = f"SELECT {_MESSAGE} FROM queue_message WHERE queue=? AND id IN ({marks(some)})"
+            messages += [QueueMessage(*row) for row in self._read(sql, (queue, *some))]
+        return sorted(messages, key=lambda message: message.no)
 
     def queue_size(self, queue: str) -> int:
         return int(self._one("SELECT count(*) FROM queue_message WHERE queue=?", (queue,)))
 
-    def queues_between(self, first: str, behind: str) -> list[tuple[str, int, int]]:
-        sql = "SELECT queue,count(*),min(sent_at) FROM queue_message WHERE queue>=? AND queue<? GROUP BY 1 ORDER BY 1"
-        return [(queue, count, oldest) for queue, count, oldest in self._read(sql, (first, behind))]
+    def queues_between(self, first: str, behind: str) -> Iterator[str]:
+        sql = "SELECT queue FROM queue_message WHERE queue>? AND queue<? ORDER BY queue LIMIT 1"
+        last = first
+        while (queue := self._one(sql, (last, behind))) is not None:
+            yield queue
+            last = queue
+
+    def queue_head(self, queue: str, now: int, most: int) -> tuple[int, int]:
+        head = "SELECT sent_at FROM queue_message WHERE queue=? AND visible_at<=? ORDER BY visible_at,no LIMIT ?"
+        rows = self._read(f"SELECT count(*),coalesce(min(sent_at),0) FROM ({head}) AS head", (queue, now, most))
+        ((count, oldest),) = rows
+        return count, oldest
 
     def next_visible(self, queue: str) -> int | None:
         sql = "SELECT visible_at FROM queue_message WHERE queue=? ORDER BY visible_at LIMIT 1"

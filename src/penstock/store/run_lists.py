@@ -154,6 +154,10 @@ class RunListStore(Protocol):
         """The ids of the runs that have these keys, by key."""
         ...
 
+    def run_statuses(self, numbers: Sequence[int]) -> dict[int, int]:
+        """How these runs stand, by their numbers; those that are forgotten are missing."""
+        ...
+
     def open_called(self, parent: str, limit: int) -> list[tuple[int, str]]:
         """Runs that another one has called and that have not ended: number, id."""
         ...
@@ -336,6 +340,13 @@ class SqlRunLists(Sql):
             sql = f"SELECT key,id FROM run WHERE tenant=? AND {is_in('key', some)}"
             ids.update(self._rows(sql, (tenant, *some)))
         return ids
+
+    def run_statuses(self, numbers: Sequence[int]) -> dict[int, int]:
+        statuses: dict[int, int] = {}
+        for first in range(0, len(numbers), _KEYS_AT_ONCE):
+            some = numbers[first : first + _KEYS_AT_ONCE]
+            statuses.update(self._rows(f"SELECT no,status FROM run WHERE {is_in('no', some)}", tuple(some)))
+        return statuses
 
     def firings_since(self, tenant: str, floor: int, since: int, limit: int) -> list[tuple[int, ...]]:
         sql = (

@@ -236,8 +236,9 @@ class RunStore(Protocol):
 RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent,checkpoint_seq,checkpoint"
 #: turns of a journal that one read takes; the first reads take fewer, for those who want the next one only
 JOURNAL_PAGE, _FIRST_PAGE = 1024, 16
+#: what the partial index `run_pending` asks for: those that may begin lie there in their order, and nobody else, so a
+#: planner that knows nothing of the table yet has no better way
 _PENDING = " FROM run WHERE status=1 AND status<5 AND wake_at IS NULL"
-PENDING_RUNS = f"SELECT no,tenant,net,priority,created_at{_PENDING}"
 _TOLD = "topic NOT IN ('notice','follow-up')"  # rows of the outbox that sinks see
 UNFINISHED = "SELECT no FROM run WHERE status IN (0,2,4) AND status < 5"  # «< 5» is what the partial index asks for
 
@@ -266,7 +267,7 @@ class SqlRuns(Sql):
         return [r[0] for r in self._read(f"{UNFINISHED} ORDER BY no")]
 
     def pending_runs(self, after: PendingRun | None, limit: int) -> list[PendingRun]:
-        sql, values = PENDING_RUNS, list[Any]()
+        sql, values = f"SELECT no,tenant,net,priority,created_at{_PENDING}", list[Any]()
         if after is not None:
             sql += " AND (priority,created_at,no)>(?,?,?)"
             values = [after.priority, after.created_at, after.no]

@@ -8,30 +8,25 @@ from penstock.kernel.state import STATUS
 from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
 from penstock.store.file_views import FILE_VIEWS, file_views
-from penstock.store.table_shape import Column, Table
+from penstock.store.run_tables import CAUSE, JOURNAL, OUTBOX, RUN, WAITING, WORK
+from penstock.store.table_shape import Column, Table, check_of
 from penstock.store.tables import (
     API_KEY,
     ARTIFACT,
     AUDIT,
     BATCH,
-    CAUSE,
     CHECKPOINT,
     DRAFT,
     ENDED_SESSION,
     EVENT,
-    JOURNAL,
     JUDGMENT,
     LETTER,
     MESSAGE,
-    OUTBOX,
     RELEASE,
     REMARK,
     REQUEST,
-    RUN,
     SCHEDULE,
     TABLES,
-    WAITING,
-    WORK,
 )
 
 #: raised by one with every change of `tables.py` that a store on disk must follow
@@ -49,7 +44,7 @@ def create(table: Table) -> list[str]:
     columns = []
     for column in table.columns:
         rule = " PRIMARY KEY" if row_number and column.key else "" if column.null else " NOT NULL"
-        columns.append(f'"{column.name}" {_TYPE[column.type]}{rule}')
+        columns.append(f'"{column.name}" {_TYPE[column.type]}{rule}{check_of(column)}')
     if not row_number:
         columns.append("PRIMARY KEY (" + ", ".join(f'"{c.name}"' for c in keys) + ")")
     end = " WITHOUT ROWID" if table.clustered else ""
@@ -204,6 +199,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *_new(ENDED_SESSION, CAUSE, BATCH, FILE_ASSET, QUEUE_MESSAGE, FILE_SCHEDULE),
         *_new(EXECUTION, STAGE_LOG, USAGE, INGEST, DEFINITION, STAGE),
         *map(_view, FILE_VIEWS),
+        _index(RUN, "run_pending"),
         _later(LETTER, "letter_replayed"),
         _later(OUTBOX, "outbox_topic"),
         'DROP INDEX IF EXISTS "event_open"',

@@ -61,6 +61,10 @@ class Sql:
         """The way to the rows, for a database that would choose a worse one."""
         return f" INDEXED BY {index}"
 
+    def _ms_between(self, earlier: str, later: str) -> str:
+        """Of two columns with times (ISO 8601)."""
+        return f"(julianday({later})-julianday({earlier}))*86400000"
+
     def _one(self, sql: str, values: Iterable[Any] = ()) -> Any:
         """The only column of the first row; None when there is no row."""
         row = self._read(sql, values).fetchone()

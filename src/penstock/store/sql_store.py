@@ -12,6 +12,7 @@ from penstock.store.document_checkpoints import FORGET_CHECKPOINTS, SqlCheckpoin
 from penstock.store.drafts import SqlDrafts
 from penstock.store.events import SqlEvents
 from penstock.store.execution_lists import SqlExecutionLists
+from penstock.store.execution_series import SqlExecutionSeries
 from penstock.store.executions import SqlExecutions
 from penstock.store.file_assets import SqlFileAssets
 from penstock.store.file_schedules import SqlFileSchedules
@@ -33,7 +34,7 @@ INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
     SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlBatches, SqlFileAssets, SqlQueues,
-    SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists,
+    SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists, SqlExecutionSeries,
 ):  # fmt: skip
     def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
         names = ",".join(f'"{name}"' for name in table.names)

@@ -18,6 +18,8 @@ class Column(msgspec.Struct, frozen=True):
     #: the order in which rows came, where that is the tree they lie in; a heap has no such column, and its key is the
     #: table's first unique index
     arrival: bool = False
+    #: the only words that it may hold; the database refuses others
+    words: tuple[str, ...] = ()
 
 
 class Index(msgspec.Struct, frozen=True):
@@ -44,3 +46,14 @@ class Table(msgspec.Struct, frozen=True):
 
 def column(name: str, type: Type, comment: str, null: bool = False, key: bool = False) -> Column:
     return Column(name, type, comment, null, key)
+
+
+def word(name: str, *words: str) -> Column:
+    """A column that holds one of these words."""
+    return Column(name, "text", ", ".join(words), words=words)
+
+
+def check_of(column: Column) -> str:
+    """What both databases say of its words."""
+    words = ", ".join(f"'{word}'" for word in column.words)
+    return f' CHECK ("{column.name}" IN ({words}))' if words else ""

@@ -382,3 +382,8 @@ def test_examples_are_whole(file: Path) -> None:
     assert (language, told) == ("pipeline", [])
     net = lowered(json.loads(file.read_text(encoding="utf-8")))
     assert {v.status for v in verdicts(net).values()} == {"sound"}
+
+
+def test_f_1_1_10_stages_know_how_large_the_file_may_be() -> None:
+    assert node(lowered(pipeline(stage("a"), max_file_size=3)), "a").effect.args["max_file_size"] == 3
+    assert "max_file_size" not in node(lowered(pipeline(stage("a"))), "a").effect.args

@@ -18,7 +18,7 @@ from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_organiza
 from penstock.api.problems import finding_body
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
-from penstock.app.pipeline import manual
+from penstock.app.pipeline import manual_starts
 from penstock.app.pipeline.definitions import (
     LANGUAGE,
     define,
@@ -29,7 +29,7 @@ from penstock.app.pipeline.definitions import (
     versions_of,
 )
 from penstock.app.releases.releases import Submission
-from penstock.dialects.pipeline import about
+from penstock.dialects.pipeline import definition_snapshot
 from penstock.errors import BadInput, ReleaseNotFound, VersionConflict
 from penstock.store.releases import ReleaseRow
 
@@ -64,7 +64,7 @@ def _newest(door: Door) -> dict[str, ReleaseRow]:
 
 
 def _line(door: Door, row: ReleaseRow) -> dict[str, Any]:
-    known = about(door.nets.get(row.net).net)
+    known = definition_snapshot(door.nets.get(row.net).net)
     names = ("pipeline_name", "description", "file_type", "pipeline_type", "priority")
     return {
         **{name: known[name] for name in names}, "pipeline_code": row.name, "version": row.version,
@@ -155,16 +155,16 @@ async def trigger_pipeline(
     """A pipeline that is SYNC is waited for, as long as it may take (F-X.15)."""
     if asked.organization_id is not None:
         same_organization(who, asked.organization_id)
-    begun = await manual.begin(door, code, _start(asked), by=who.user, key=key, organization=who.organization)
+    begun = await manual_starts.begin(door, code, _start(asked), by=who.user, key=key, organization=who.organization)
     known, done = definition_of(door, code).about, None
     if known.get("pipeline_type") == "SYNC":
-        done = await manual.ended(door, begun.id, float(known["timeout_seconds"]))
+        done = await manual_starts.ended(door, begun.id, float(known["timeout_seconds"]))
     body = {"executionId": begun.id, "execution": done}
     where = {"Location": f"/api/v1/pipelines/executions/{begun.id}"}
     status = 202 if begun.new and done is None else 200
     return reply(shape.ExecutionAccepted, body, status=status, headers=where)
 
 
-def _start(asked: shape.ExecutionAsked) -> manual.ManualStart:
+def _start(asked: shape.ExecutionAsked) -> manual_starts.ManualStart:
     told = asked.model_dump(by_alias=True, exclude_none=True, exclude={"file_id", "params"})
-    return manual.ManualStart(file_id=asked.file_id, message=told or None, params=asked.params)
+    return manual_starts.ManualStart(file_id=asked.file_id, message=told or None, params=asked.params)

@@ -14,7 +14,7 @@ from penstock.api.server_state import Caller, Door, may
 from penstock.api.time_fields import moment
 from penstock.app.pipeline import executions as view
 from penstock.app.pipeline import steering
-from penstock.app.pipeline.lists import ExecutionFilter, Order, execution_page
+from penstock.app.pipeline.execution_lists import ExecutionFilter, Order, execution_page
 from penstock.dialects.pipeline.words import EXECUTION
 from penstock.errors import BadInput
 from penstock.errors.pipeline import ExecutionNotFound

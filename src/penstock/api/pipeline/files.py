@@ -12,11 +12,12 @@ from starlette.responses import Response, StreamingResponse
 from penstock.api.pipeline.executions import ExecutionId, exact_id
 from penstock.api.pipeline.pipeline_routes import InPipelineWords
 from penstock.api.server_state import Caller, Door, may
-from penstock.app.pipeline.files import OpenFile, input_of, output_of
+from penstock.app.pipeline.files import OpenFile, input_of, output_of, page_of
 
 router = APIRouter(prefix="/pipelines", tags=["pipelines"], route_class=InPipelineWords)
 StageCode = Annotated[str, Path(alias="stageCode", max_length=50)]
 Download = Annotated[bool, Query(description="As a file to be kept, whatever it is.")]
+FirstPage = Annotated[bool, Query(description="A picture of the first page, where it is a PDF.")]
 Range = Annotated[str | None, Header(max_length=100, description="Only a beginning: bytes=0-65535.")]
 #: shown by browsers without running anything
 _SHOWN = frozenset({
@@ -40,8 +41,11 @@ _FILES: dict[int | str, dict[str, Any]] = {
     summary="The file that came in",
 )  # fmt: skip
 async def execution_file(
-    id: ExecutionId, door: Door, download: Download = False, range: Range = None, who: Caller = may("pipeline.read")
-) -> Response:
+    id: ExecutionId, door: Door, download: Download = False, page: FirstPage = False, range: Range = None,
+    who: Caller = may("pipeline.read"),
+) -> Response:  # fmt: skip
+    if page:
+        return _sent(await page_of(await input_of(door, exact_id(door, id, who))), None, download=download)
     return _sent(await input_of(door, exact_id(door, id, who), _most(range)), _most(range), download=download)
 
 
@@ -50,9 +54,11 @@ async def execution_file(
     summary="What a stage has made, by its newest attempt",
 )  # fmt: skip
 async def stage_output(
-    id: ExecutionId, stage: StageCode, door: Door, download: Download = False, range: Range = None,
-    who: Caller = may("pipeline.read"),
+    id: ExecutionId, stage: StageCode, door: Door, download: Download = False, page: FirstPage = False,
+    range: Range = None, who: Caller = may("pipeline.read"),
 ) -> Response:  # fmt: skip
+    if page:
+        return _sent(await page_of(await output_of(door, exact_id(door, id, who), stage)), None, download=download)
     return _sent(await output_of(door, exact_id(door, id, who), stage, _most(range)), _most(range), download=download)
 
 

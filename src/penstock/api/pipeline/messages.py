@@ -15,8 +15,8 @@ from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_organiza
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.time_fields import moment
-from penstock.app.pipeline.intake.consumer import QUEUE
 from penstock.app.pipeline.intake.dead_messages import dead_page, redrive
+from penstock.app.pipeline.intake.dead_queue import QUEUE
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.measures.usage import usage
 from penstock.errors import MessageInvalid
@@ -82,7 +82,8 @@ async def dead(
 async def redrive_dead(asked: shape.RedriveAsked, door: Door, who: Caller = may("pipeline.retry")) -> Response:
     """What had begun an execution before begins no second one."""
     whole_tenant(who)
-    return reply(shape.RedrivenOut, redrive(door, ids=asked.ids, code=asked.code, why=asked.why, most=asked.limit))
+    redriven = await redrive(door, ids=asked.ids, code=asked.code, why=asked.why, most=asked.limit)
+    return reply(shape.RedrivenOut, redriven)
 
 
 @router.get("/usage", response_model=shape.UsagePage, summary="What executions have used, by day (F-8.3)")
@@ -92,6 +93,7 @@ async def used(
     tenant_id: Annotated[str | None, Query(alias="tenantId", max_length=50)] = None,
     who: Caller = may("pipeline.read"),
 ) -> Response:  # fmt: skip
+    whole_tenant(who)
     same_tenant(who, tenant_id)
     first = moment(since, "from") if since is not None else 0
     return reply(

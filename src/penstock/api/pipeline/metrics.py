@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from penstock.api.bodies import ResponseBody
 from penstock.api.pipeline.message_shapes import DayUsageOut
-from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_tenant
+from penstock.api.pipeline.pipeline_routes import InPipelineWords, same_tenant, whole_tenant
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.app.pipeline.measures import metrics as view
@@ -38,5 +38,6 @@ async def pipeline_metrics(
     tenant_id: Annotated[str | None, Query(alias="tenantId", max_length=50)] = None,
     who: Caller = may("pipeline.read"),
 ) -> Response:  # fmt: skip
+    whole_tenant(who)
     same_tenant(who, tenant_id)
     return reply(PipelineMetricsOut, view.metrics(door, top=top, days=days))

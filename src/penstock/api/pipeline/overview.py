@@ -6,10 +6,12 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from penstock.api.bodies import ResponseBody
-from penstock.api.pipeline.pipeline_routes import InPipelineWords
+from penstock.api.pipeline.pipeline_routes import InPipelineWords, whole_tenant
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
+from penstock.app.pipeline.intake import intake_state
 from penstock.app.pipeline.measures import overview as view
+from penstock.app.pipeline.measures import series
 
 router = APIRouter(prefix="/pipelines", tags=["pipelines"], route_class=InPipelineWords)
 
@@ -30,10 +32,27 @@ class PipelineNameOut(ResponseBody, of=view.PipelineName):
     pass
 
 
+class NextScheduleOut(ResponseBody, of=view.NextSchedule):
+    pass
+
+
+class WaysInNowOut(
+    ResponseBody,
+    of=intake_state.WaysInNow,
+    parts={intake_state.SqsState: "SqsStateOut", intake_state.FolderState: "FolderStateOut"},
+):
+    """As this server sees them."""
+
+
+class SeriesOfHoursOut(ResponseBody, of=series.SeriesOfHours, parts={series.Series: "SeriesOut"}):
+    """The last four hours in pieces of ten minutes."""
+
+
 class OverviewOut(ResponseBody, of=view.Overview):
     """What ended, since the day began (UTC)."""
 
 
 @router.get("/overview", response_model=OverviewOut, summary="Queue, work, today's failures, and the ways in (F-7.2)")
-async def overview(door: Door, _: Caller = may("pipeline.read")) -> Response:
+async def overview(door: Door, who: Caller = may("pipeline.read")) -> Response:
+    whole_tenant(who)
     return reply(OverviewOut, await view.overview(door))

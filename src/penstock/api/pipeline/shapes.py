@@ -8,11 +8,11 @@ from pydantic import Field
 
 from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.locale import WordedFailure
+from penstock.api.shapes.runs import WhyOut
 from penstock.app.pipeline import executions as view
-from penstock.app.pipeline.attempts import ExecutionAttempt, StageError
 
 
-class StageErrorOut(ResponseBody, WordedFailure, of=StageError):
+class StageErrorOut(ResponseBody, WordedFailure, of=view.StageError):
     pass
 
 
@@ -20,28 +20,35 @@ class ExecutionFileOut(ResponseBody, of=view.ExecutionFile):
     pass
 
 
+class StageExtractionOut(ResponseBody, of=view.StageExtraction):
+    pass
+
+
 class StageLogOut(ResponseBody, of=view.StageLog):
     """`status` is null while the stage is still to come. What is large lies under `outputRef`."""
 
 
-class ExecutionAttemptOut(ResponseBody, of=ExecutionAttempt):
+class ExecutionAttemptOut(ResponseBody, of=view.ExecutionAttempt):
     """F-X.7: how it began and how it ended; `trigger` is RETRY by itself, RESUME by hand."""
 
 
 class ExecutionOut(ResponseBody, of=view.Execution):
     """F-6.2. `stages` has every active stage, as its newest attempt has left it."""
 
+    why: list[WhyOut]
+
 
 class StageBrief(
     ResponseBody,
     of=view.StageLog,
-    omit=("output", "usage", "input_ref", "output_ref", "stage_execution_id"),
+    omit=("output", "usage", "input_ref", "output_ref", "stage_execution_id", "extraction", "cost"),
 ):
     pass
 
 
 class ExecutionBrief(ResponseBody, of=view.Execution, omit=("warnings", "attempts")):
     stages: list[StageBrief]
+    why: list[WhyOut]
 
 
 class ExecutionPageOut(ResponseBody):

@@ -16,6 +16,7 @@ from penstock.api.server_state import Caller, Door, Server, may
 from penstock.api.shapes import admin as shape
 from penstock.api.time_fields import moment
 from penstock.app.runs.commands import batches
+from penstock.app.runs.commands.batch_care import CARELESS, Care
 from penstock.app.runs.commands.bulk import BulkCommand, command_many, matching_runs
 from penstock.app.runs.search import Filters
 from penstock.errors import BadInput, RunAmbiguous, RunNotFound
@@ -38,7 +39,8 @@ async def begin(asked: shape.BatchBegun, door: Door, server: Server, who: Caller
     """However many they are: it goes on by itself, after a restart too, and tells how far it is."""
     filters = _one_of(asked)
     ids = None if asked.ids is None else [_run_id(door, run) for run in asked.ids]
-    batch = batches.begin(door, _command(asked, who), filters, ids, asked.reason)
+    care = CARELESS if asked.care is None else Care(**asked.care.model_dump())
+    batch = batches.begin(door, _command(asked, who), filters, ids, asked.reason, care)
     server.batches.look()
     where = {"Location": f"/api/v1/batches/{batch.id}"}
     return reply(shape.BatchState, batch, status=202, headers=where)
@@ -62,6 +64,16 @@ async def get(batch: Id, door: Door, server: Server, _: Caller = may("run.read")
 @router.post("/batches/{batch}/cancel", response_model=shape.BatchState, summary="Begin nothing more of it")
 async def cancel(batch: Id, door: Door, server: Server, _: Caller = may("run.steer")) -> Response:
     return reply(shape.BatchState, await server.batches.cancel(door, batch))
+
+
+@router.post("/batches/{batch}/pause", response_model=shape.BatchState, summary="Begin nothing more of it for now")
+async def pause(batch: Id, door: Door, server: Server, _: Caller = may("run.steer")) -> Response:
+    return reply(shape.BatchState, await server.batches.pause(door, batch))
+
+
+@router.post("/batches/{batch}/resume", response_model=shape.BatchState, summary="Go on with it where it was")
+async def resume(batch: Id, door: Door, server: Server, _: Caller = may("run.steer")) -> Response:
+    return reply(shape.BatchState, server.batches.resume(door, batch))
 
 
 def _one_of(asked: shape.BatchAsked | shape.BatchBegun) -> Filters | None:

@@ -25,7 +25,7 @@ async def me(who: Who, door: Door) -> Response:
     body = {
         "user": who.user, "name": who.name, "tenant": who.tenant, "roles": list(who.roles), "groups": list(who.groups),
         "permissions": sorted(who.permissions), "locale": locale_of(door, who.user), "zone": zone_of(door),
-        "profile": door.profile, "version": penstock.__version__,
+        "profile": door.profile, "version": penstock.__version__, "organization_id": who.organization,
     }  # fmt: skip
     return reply(Me, body)
 

@@ -12,6 +12,7 @@ from penstock.api.time_fields import Moment
 from penstock.app.access.audit import AuditEntry, ChainHead
 from penstock.app.access.keys import ApiKey
 from penstock.app.inbox.drafts import Draft
+from penstock.app.runs.commands.batch_care import Care
 from penstock.app.runs.commands.batches import Batch
 from penstock.app.runs.commands.bulk import BulkOutcome, Refusal
 
@@ -151,6 +152,18 @@ class BatchOut(ResponseBody, of=BulkOutcome):
     pass
 
 
+class CareAsked(RequestBody):
+    """How carefully it goes; without any of it, as fast as the engine takes them."""
+
+    per_second: int | None = Field(None, ge=1, le=1000, description="So many runs a second at most.")
+    first: int | None = Field(
+        None, ge=1, le=100, description="The results of so many are waited for before the rest is begun."
+    )
+    most_failed: int | None = Field(
+        None, ge=0, le=99, description="It is paused when more of the last 100 results are failures again."
+    )
+
+
 class BatchBegun(RequestBody):
     """For these runs, or for all that fit the filter, however many."""
 
@@ -162,6 +175,11 @@ class BatchBegun(RequestBody):
     name: str = Field("", max_length=200, description="Of the signal.")
     payload: Any = None
     reason: str | None = Field(None, max_length=2000)
+    care: CareAsked | None = None
+
+
+class CareOut(ResponseBody, of=Care):
+    pass
 
 
 class BatchState(ResponseBody, of=Batch):

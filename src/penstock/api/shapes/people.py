@@ -18,6 +18,7 @@ class Me(ResponseBody):
     zone: str
     profile: str
     version: str
+    organization_id: int | None = Field(None, description="The only one of the tenant that the caller belongs to.")
 
 
 class SessionAsked(RequestBody):

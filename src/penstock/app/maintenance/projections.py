@@ -11,8 +11,9 @@ from penstock.host.nets import Nets
 from penstock.store.contract import Store
 from penstock.store.projected_rows import ProjectedRows
 from penstock.store.run_store import Batch, JournalRow, RunRow
+from penstock.store.run_tables import WAITING
 from penstock.store.table_shape import Table
-from penstock.store.tables import JUDGMENT, WAITING
+from penstock.store.tables import JUDGMENT
 
 Row = tuple[Any, ...]
 

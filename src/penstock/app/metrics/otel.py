@@ -17,15 +17,16 @@ import httpx2
 import msgspec
 
 from penstock.app.metrics.tiles import type_of
+from penstock.dialects import dialect_of
 from penstock.dialects.net_nodes import is_companion, is_synthetic
 from penstock.executors.parts.network.trace_context import hexed, span_id, trace_id
+from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED, FAILURE, SETTLED, STATUS
 from penstock.net.author import author
 
 if TYPE_CHECKING:
     from penstock.host.embedded import Host
     from penstock.host.loaded_run import LoadedRun
-    from penstock.kernel import fact as F
     from penstock.kernel.run import Run
 
 MOST = 20_000  # spans that wait
@@ -54,15 +55,20 @@ class Spans:
 
     def _turn(self, live: LoadedRun, facts: list[F.Fact], n: int, now: int) -> None:
         run = live.run
-        for firing, how in run.ended if run is not None else ():
-            assert run is not None
+        if run is None or not run.ended:
+            return
+        answers = {fact[1]: fact[7] for fact in facts if fact[0] == F.SETTLED}
+        dialect = dialect_of(run.net.net.language)
+        for firing, how in run.ended:
             node = run.net.nodes[firing.node]
             if is_companion(node) or is_synthetic(node):
                 continue
-            attributes = {
+            attributes: dict[str, Any] = {
                 "penstock.node": author(node), "penstock.node_type": type_of(node), "penstock.outcome": SETTLED[how],
                 "penstock.attempt": firing.attempt,
             }  # fmt: skip
+            answer = answers.get(firing.no)
+            attributes |= dialect.span_attributes(answer) if isinstance(answer, Mapping) else {}
             self._put(
                 run, author(node), span_id(run.effect_key(firing)), firing.at, now, how == FAILURE, attributes, True
             )
@@ -147,7 +153,9 @@ def _root(run: Run) -> str:
 
 
 def _attribute(key: str, value: Any) -> dict[str, Any]:
-    typed = {"intValue": str(value)} if isinstance(value, int) else {"stringValue": str(value)}
+    typed: dict[str, Any] = {"intValue": str(value)} if isinstance(value, int) else {"stringValue": str(value)}
+    if isinstance(value, float):
+        typed = {"doubleValue": value}
     return {"key": key, "value": typed}
 
 

@@ -11,6 +11,7 @@ from penstock.errors import NotAllowed
 from penstock.net.compiled import Compiled
 from penstock.store.contract import Store
 from penstock.store.releases import ReleaseRow
+from penstock.store.run_store import RunRow
 
 #: the permission to write definitions
 ADMIN = "pipeline.admin"
@@ -41,9 +42,28 @@ class PipelineApp(AppLanguage):
         keep_rows(door, row.tenant, row.name)
 
     def figures(self, store: Store, net_of: Callable[[str], Compiled], settings: Mapping[str, Any]) -> LanguageFigures:
-        from penstock.app.pipeline.measures.figures import PipelineFigures
+        from penstock.app.pipeline.measures.metrics_across_tenants import PipelineFigures
 
         return PipelineFigures(store, settings)
+
+    def withheld(self, status: int, settings: Mapping[str, Any]) -> frozenset[str]:
+        from penstock.app.pipeline.steering import withheld
+
+        return withheld(status, settings)
+
+    async def cancel(self, door: Door, run: RunRow) -> bool:
+        """F-2.6, F-X.8: at the end of the stage, whoever asks."""
+        from penstock.app.pipeline.steering import cancel
+
+        await cancel(door, run.id)
+        return True
+
+    async def retry(self, door: Door, run: RunRow, how: str) -> bool:
+        """F-2.7, F-X.7: the same execution goes on at the stage that failed, when it is its turn."""
+        from penstock.app.pipeline.steering import resume
+
+        await resume(door, run, how)
+        return True
 
     async def sample(self, door: Door) -> None:
         from penstock.app.pipeline.intake.sample import begin

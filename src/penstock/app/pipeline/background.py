@@ -12,6 +12,7 @@ from penstock.app.pipeline.follow_ups import FollowUpDelivery
 from penstock.app.pipeline.intake.batches import Batches
 from penstock.app.pipeline.intake.consumer import QueueConsumer, queues_of
 from penstock.app.pipeline.intake.ingest import Ingest
+from penstock.app.pipeline.intake.intake_state import consuming
 from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
 from penstock.app.pipeline.intake.watched_folders import watch, watched_folders
 from penstock.app.pipeline.schedules import ScheduleClock
@@ -26,6 +27,7 @@ log = logging.getLogger("penstock")
 
 class Consuming:
     def __init__(self, door: Penstock, ingest: Ingest | None = None) -> None:
+        self.door = door
         self.ingest = ingest or Ingest(door)
         self.consumers = [QueueConsumer(self.ingest, queue=queue) for queue in queues_of(door.settings)]
         self.clock = ScheduleClock(door)
@@ -42,6 +44,7 @@ class Consuming:
         return beside and all(folder.idle for folder in self.folders)
 
     def open(self) -> None:
+        self._release()
         beside: list[tuple[object, Callable[[], Awaitable[None]]]] = []
         beside += [(consumer, consumer.run) for consumer in self.consumers]
         beside += [(part, partial(_again, part.step)) for part in (self.clock, self.follow_ups, self.batches)]
@@ -49,8 +52,20 @@ class Consuming:
         self.tasks = [asyncio.ensure_future(_kept_up(type(part).__name__, work)) for part, work in beside]
         if self.sqs is not None:
             self.sqs.open()
+        consuming(self.door.host, self)
+
+    def _release(self) -> None:
+        """Nobody else drives the store: what is received now was received by a process that is dead."""
+        store, now = self.door.store, self.door.now()
+        try:
+            for queue in [*(consumer.queue for consumer in self.consumers), *self.batches.queues()]:
+                store.release_messages(queue, now)
+        except StoreError as error:  # then they are seen when their time is over
+            if not error.passing:
+                raise
 
     async def close(self) -> None:
+        consuming(self.door.host, None)
         if self.sqs is not None:
             await asyncio.to_thread(self.sqs.close)
         for task in self.tasks:

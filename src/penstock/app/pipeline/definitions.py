@@ -13,7 +13,7 @@ from penstock.app.access import four_eyes
 from penstock.app.access.candidates import Who
 from penstock.app.releases.documents import compile_source, read_source
 from penstock.app.releases.releases import STATUS, Releases, Submission, canonical, dsl_hash
-from penstock.dialects.pipeline import about
+from penstock.dialects.pipeline import definition_snapshot
 from penstock.errors import BadInput, DocumentInvalid, Finding, Place, ReleaseNotFound, VersionConflict
 from penstock.lang.pipeline.checks import dependency_cycle
 from penstock.lang.read import read_document
@@ -176,7 +176,7 @@ def in_force(door: Queries, tenant: str) -> list[Definition]:
         for row in door.store.releases(owner, status="active"):
             net = _net(door, row.net)
             if net is not None:
-                kept[row.name] = Definition(row.name, row.net, about(net.net), row)
+                kept[row.name] = Definition(row.name, row.net, definition_snapshot(net.net), row)
     return list(kept.values())
 
 

@@ -2,30 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from penstock.app.pipeline.attempts import AttemptStory, ExecutionAttempt, StageError, stage_error
 from penstock.app.pipeline.definitions import LANGUAGE
+from penstock.app.pipeline.measures.usage import cost
 from penstock.app.runs.queries import Queries
-from penstock.dialects.pipeline import about
-from penstock.dialects.pipeline.words import execution_status, stage_status
+from penstock.app.runs.reading import RunReading
+from penstock.app.runs.waiting.environment import Environment, read_environment
+from penstock.app.runs.waiting.wait_context import WaitReason
+from penstock.app.runs.waiting.why import why_listed
+from penstock.dialects.pipeline.execution_fold import Attempt, ExecutionFold
+from penstock.dialects.pipeline.follow_ups import EXTRACTED
+from penstock.dialects.pipeline.stage_rows import StageRow
 from penstock.errors import RunAmbiguous, RunNotFound
 from penstock.errors.pipeline import ExecutionNotFound, PipelineScope
-from penstock.kernel.fact_lines import FactLine
-from penstock.kernel.state import COMPLETED, STATUS
-from penstock.store.run_lists import RunFilter
+from penstock.kernel.failure import Failure
+from penstock.kernel.state import COMPLETED
 from penstock.store.run_store import RunRow
 
-_OUTCOMES = {"done": "SUCCEEDED", "failed": "FAILED", "skipped": "SKIPPED", "interrupted": "CANCELLED"}
-#: rows that one page of a list looks at
-_LOOKED = 500
+
+class StageError(msgspec.Struct, rename="camel"):
+    code: str
+    message: str
+    category: str = ""
+
+
+class ExecutionAttempt(msgspec.Struct, rename="camel"):
+    """One of `execution_context.attempts`. `trigger` is what began it: the execution's own, RETRY or RESUME."""
+
+    attempt: int
+    trigger: str
+    status: str
+    retry_count: int
+    started_at: int
+    completed_at: int | None = None
+    error: StageError | None = None
+    error_stage: str | None = None
+
+
+class StageExtraction(msgspec.Struct, rename="camel"):
+    """F-5.1: what a stage has extracted, how, and how sure it is. `published`: its event is in the store; stage logs do
+    not look, and say no."""
+
+    extraction_type: str
+    method: str | None
+    confidence: float | None
+    published: bool = False
 
 
 class StageLog(msgspec.Struct, rename="camel"):
-    """One stage of one attempt (F-1.4). `status` is none while it is still to come."""
+    """One stage of one attempt (F-1.4). `status` is none while it is still to come, `cost` where there is no rate."""
 
     stage_code: str
     stage_name: str
@@ -46,6 +75,8 @@ class StageLog(msgspec.Struct, rename="camel"):
     usage: dict[str, Any] = {}
     error: StageError | None = None
     group: int = 0  # stages of one group run side by side
+    extraction: StageExtraction | None = None
+    cost: float | None = None
 
 
 class ExecutionFile(msgspec.Struct, rename="camel"):
@@ -57,7 +88,8 @@ class ExecutionFile(msgspec.Struct, rename="camel"):
 
 
 class Execution(msgspec.Struct, rename="camel"):
-    """F-6.2. `stages` has every active stage of the definition, in order, as its newest attempt has left it."""
+    """F-6.2. `stages` has every active stage of the definition, in order, as its newest attempt has left it. `why`: for
+    what it waits, the gravest first; the limits that have no place for it are among them."""
 
     execution_id: str
     pipeline_code: str
@@ -88,24 +120,24 @@ class Execution(msgspec.Struct, rename="camel"):
     max_retries: int = 0
     next_attempt_at: int | None = None
     attempts: list[ExecutionAttempt] = []
-
-
-class ExecutionLine(msgspec.Struct, rename="camel"):
-    """One of a list (F-6.1): what its row tells."""
-
-    execution_id: str
-    pipeline_code: str
-    status: str
-    priority: int
-    tenant_id: str
-    idempotency_key: str | None
-    created_at: int
-    updated_at: int
+    why: list[WaitReason] = []
 
 
 def execution(door: Queries, run: str) -> Execution:
     """Costs one fold of its journal. Raises ExecutionNotFound, PipelineScope."""
-    return read_execution(door, execution_row(door, run))[0]
+    look = read_execution(door, execution_row(door, run), read_environment(door))[0]
+    if any(stage.extraction is not None for stage in look.stages):
+        _mark_published(door, look)
+    return look
+
+
+def _mark_published(door: Queries, look: Execution) -> None:
+    events = door.store.events_of(door.tenant, look.execution_id, EXTRACTED)
+    told = [msgspec.msgpack.decode(body, type=dict[str, Any]) for body in events]
+    published = {(about.get("stageCode"), about.get("extractionType")) for about in told}
+    for stage in look.stages:
+        if stage.extraction is not None:
+            stage.extraction.published = (stage.stage_code, stage.extraction.extraction_type) in published
 
 
 def logs(door: Queries, run: str) -> list[StageLog]:
@@ -135,36 +167,33 @@ def _is_elsewhere(door: Queries, run: str) -> bool:
     return row.id == run and door.nets.get(row.net).net.language == LANGUAGE
 
 
-def read_execution(door: Queries, row: RunRow) -> tuple[Execution, list[StageLog]]:
+def read_execution(
+    door: Queries, row: RunRow, environment: Environment | None = None
+) -> tuple[Execution, list[StageLog]]:
+    """Without an environment it is not told for what the execution waits."""
     reading = door.reading(row)
-    known, st = about(reading.net.net), reading.state
-    story = StageStory(known.get("stages", ()), row.id)
-    story.tell(door.timeline(reading).lines())
-    stages, given = story.newest(), reading.resolve(st.input) if st.input is not None else {}
-    failure = story.failure or {}
-    status = execution_status(STATUS[row.status], failure.get("category"), int(known.get("max_retries", 0)))
-    ended = row.status >= COMPLETED
+    fold, logs = _folded(door, reading)
+    stages = _newest(fold, logs)
+    st, known, failure = reading.state, fold.known, fold.failure_now
+    given = reading.resolve(st.input) if st.input is not None else {}
     trigger = st.options.get("trigger") if isinstance(st.options, Mapping) else None
-    blamed = story.blamed() if failure and status != "COMPLETED" else None
+    trigger_type = str((trigger or {}).get("type", "MANUAL"))
     running = [stage for stage in stages if stage.status in ("STARTED", "RUNNING")]
-    completed = story.moved_at if ended else None
-    if story.attempts.told:
-        story.attempts.told[0].trigger = str((trigger or {}).get("type", "MANUAL"))
-    waits_again = status == "PENDING" and bool(failure)
-    retries = st.retries + waits_again  # F-X.6: counted when it is put back
+    waits_again = fold.status == "PENDING" and failure is not None
     return (
         Execution(
             row.id, reading.net.net.name, str(known.get("pipeline_name", "")), int(known.get("version", 1)), row.tenant,
-            (given or {}).get("organizationId"), status, str((trigger or {}).get("type", "MANUAL")), row.priority,
-            _file(given), st.trace or row.id, row.key, row.parent, row.created_at, story.started_at, completed,
-            completed - story.started_at if completed is not None and story.started_at is not None else None,
-            retries, len(stages), sum(stage.status == "COMPLETED" for stage in stages),
+            (given or {}).get("organizationId"), fold.status, trigger_type, row.priority, _file(given),
+            st.trace or row.id, row.key, row.parent, row.created_at, fold.began, fold.ended,
+            fold.ended - fold.began if fold.ended is not None and fold.began is not None else None,
+            fold.retry_count, len(stages), sum(stage.status == "COMPLETED" for stage in stages),
             running[0].stage_code if running else None,
-            stage_error(failure) if status in ("FAILED", "TIMEOUT", "PENDING") and failure else None,
-            blamed, [each for each in story.warnings() if each["stage"] != blamed], stages, bool(st.draining),
-            int(known.get("max_retries", 0)), row.wake_at if waits_again else None, story.attempts.told,
+            _error(failure) if fold.status in ("FAILED", "TIMEOUT", "PENDING") else None, _blamed(fold),
+            _warnings(fold), stages, bool(st.draining), int(known.get("max_retries", 0)),
+            row.wake_at if waits_again else None, [_attempt(each, trigger_type) for each in fold.attempts],
+            why_listed(reading, environment) if environment is not None and row.status < COMPLETED else [],
         ),
-        story.logs,
+        logs,
     )  # fmt: skip
 
 
@@ -178,160 +207,87 @@ def _file(given: Any) -> ExecutionFile | None:
     )  # fmt: skip
 
 
-class StageStory:
-    """What the facts of a run tell about its stages."""
-
-    def __init__(self, stages: Iterable[Mapping[str, Any]], run: str = "") -> None:
-        self.known = {str(stage["code"]): stage for stage in stages}
-        self.run = run
-        self.logs: list[StageLog] = []
-        self.open: dict[str, StageLog] = {}
-        self.attempts = AttemptStory()
-        self.started_at: int | None = None
-        self.moved_at = 0
-        self.failure: dict[str, Any] | None = None
-
-    def tell(self, lines: Iterable[FactLine]) -> None:
-        for line in lines:
-            hear = _HEARD.get(line.fact)
-            if hear is not None:
-                hear(self, line)
-
-    def newest(self) -> list[StageLog]:
-        """Every stage in its order."""
-        last = {log.stage_code: log for log in self.logs}
-        return [last.get(code) or self._log(code) for code in self.known]
-
-    def warnings(self) -> list[dict[str, Any]]:
-        """F-X.6b: stages that failed or were skipped because of a failure, and the execution went on."""
-        return [
-            {"stage": log.stage_code, "status": log.status, "code": log.error.code, "message": log.error.message}
-            for log in self.newest()
-            if log.error is not None and log.status in ("SKIPPED", "FAILED", "TIMEOUT")
-        ]
-
-    def blamed(self) -> str | None:
-        """The stage that the execution has failed at; of a group, the last of it that failed."""
-        node = str((self.failure or {}).get("node") or "")
-        if node in self.known:
-            return node
-        failed = [log.stage_code for log in self.logs if log.status in ("FAILED", "TIMEOUT")]
-        return failed[-1] if failed else None
-
-    def _log(self, code: str) -> StageLog:
-        stage = self.known[code]
-        return StageLog(
-            code, str(stage.get("name", "")), int(stage.get("seq", 0)), str(stage.get("processor", "")),
-            attempt=self.attempts.number, group=int(stage.get("group", 0)),
-        )  # fmt: skip
-
-    # -- facts ---------------------------------------------------------------------------------------------------------
-
-    def _fired(self, line: FactLine) -> None:
-        if line.node in self.known:
-            log = self._log(line.node)
-            log.stage_execution_id, log.status, log.started_at = f"{self.run}:{line.seq}", "STARTED", line.at
-            self.logs.append(log)
-            self.open[line.node] = log
-
-    def _asked(self, line: FactLine) -> None:
-        log = self.open.get(line.node)
-        if log is not None:
-            log.status, log.retry_count = "RUNNING", max(0, int(line.data.get("attempt", 1)) - 1)
-
-    def _attempt_failed(self, line: FactLine) -> None:
-        log, failure = self.open.get(line.node), line.data.get("failure")
-        if log is not None and failure:
-            log.error = stage_error(failure)
-
-    def _settled(self, line: FactLine) -> None:
-        if line.node.endswith(".if") and line.data.get("port") == "skip" and line.node[:-3] in self.known:
-            log = self._log(line.node[:-3])
-            log.stage_execution_id, log.status, log.started_at = f"{self.run}:{line.seq}", "SKIPPED", line.at
-            log.completed_at, log.duration_ms = line.at, 0
-            self.logs.append(log)
-            return
-        if line.node not in self.open:
-            return
-        log = self.open.pop(line.node)
-        failure, status = line.data.get("failure"), str(line.data["status"])
-        unit = "FAILED" if failure and status == "done" else _OUTCOMES.get(status, status)
-        log.status = stage_status(unit, (failure or {}).get("category"))
-        log.retry_count = max(log.retry_count, int(line.data.get("attempt", 1)) - 1)
-        log.error = stage_error(failure) if failure else None
-        self._end(log, line.at)
-        body = line.data.get("output")
-        if isinstance(body, dict) and log.status == "COMPLETED":
-            log.output, log.output_ref = body.get("output"), body.get("output_ref")
-            log.mime, log.size, log.usage = body.get("mime"), body.get("size"), body.get("usage") or {}
-
-    def _swept(self, line: FactLine) -> None:
-        gone = {str(firing).partition("@")[0] for firing in line.data.get("firings", ())}
-        for code in gone & set(self.open):
-            log = self.open.pop(code)
-            log.status = stage_status("CANCELLED", None)
-            self._end(log, line.at)
-
-    def _end(self, log: StageLog, at: int) -> None:
-        log.completed_at = at
-        log.duration_ms = at - (log.started_at or at)
-
-    def _moved(self, line: FactLine) -> None:
-        self.moved_at = line.at
-        self.attempts.moved(line)
-        if line.data["to"] == "RUNNING" and self.started_at is None:
-            self.started_at = line.at
-        self.failure = line.data.get("failure") or self.failure
-
-    def _reopened(self, line: FactLine) -> None:
-        self.attempts.reopened(line)
-        self.failure = None
-
-    def _started(self, line: FactLine) -> None:
-        self.moved_at = line.at
+def _folded(door: Queries, reading: RunReading) -> tuple[ExecutionFold, list[StageLog]]:
+    """The whole journal, and a log for each stage of each attempt, the oldest first."""
+    fold, heard = ExecutionFold(reading.net, reading.resolve), 0
+    rows: dict[int, StageRow] = {}
+    answers: dict[int, Any] = {}
+    for turn in door.timeline(reading).turns():
+        if turn.net is not fold.net:
+            fold.follow(turn.net)
+        fold.hear(turn.facts, heard + 1, turn.at)
+        heard += len(turn.facts)
+        rows.update(fold.fresh)
+        answers.update(fold.answers)
+    known = _stages(fold)
+    named = [(seq, row, known.get(row.stage.code)) for seq, row in rows.items()]
+    logs = [_log(reading.row.id, row, stage, answers.get(seq)) for seq, row, stage in named if stage is not None]
+    settings = door.settings
+    for log in logs:
+        log.cost = cost(log.usage, settings) if log.usage else None
+    return fold, logs
 
 
-_HEARD = {
-    "fired": StageStory._fired, "revived": StageStory._fired, "effect.asked": StageStory._asked,
-    "attempt.failed": StageStory._attempt_failed,
-    "settled": StageStory._settled, "swept": StageStory._swept, "run.moved": StageStory._moved,
-    "run.reopened": StageStory._reopened, "run.started": StageStory._started,
-}  # fmt: skip
+def _stages(fold: ExecutionFold) -> dict[str, Mapping[str, Any]]:
+    """As the definition describes them, in its order."""
+    return {str(stage["code"]): stage for stage in fold.known.get("stages", ())}
 
 
-def executions(
-    door: Queries, *, status: str | None = None, code: str | None = None, since: int = 0, until: int | None = None,
-    limit: int = 20, before: int | None = None,
-) -> list[ExecutionLine]:  # fmt: skip
-    """F-6.1: the newest first, from the rows alone. `before` is the number of the last one of the page before."""
-    listed: list[ExecutionLine] = []
-    below = before if before is not None else door.store.last_run() + 1
-    while len(listed) < limit:
-        rows = door.store.find_runs(RunFilter(tenant=door.tenant, below=below), _LOOKED)
-        for row in rows:
-            below = row.no
-            line = _line(door, row)
-            if line is None or status not in (None, line.status) or code not in (None, line.pipeline_code):
-                continue
-            if row.created_at < since or until is not None and row.created_at >= until:
-                continue
-            listed.append(line)
-            if len(listed) == limit:
-                return listed
-        if len(rows) < _LOOKED:
-            break
-    return listed
+def _newest(fold: ExecutionFold, logs: list[StageLog]) -> list[StageLog]:
+    last = {log.stage_code: log for log in logs}
+    return [last.get(code) or _blank_log(stage, fold.attempt) for code, stage in _stages(fold).items()]
 
 
-def _line(door: Queries, row: RunRow) -> ExecutionLine | None:
-    net = door.nets.get(row.net)
-    if net.net.language != LANGUAGE:
+def _blank_log(stage: Mapping[str, Any], attempt: int) -> StageLog:
+    return StageLog(
+        str(stage["code"]), str(stage.get("name", "")), int(stage.get("seq", 0)), str(stage.get("processor", "")),
+        attempt=attempt, group=int(stage.get("group", 0)),
+    )  # fmt: skip
+
+
+def _log(run: str, row: StageRow, stage: Mapping[str, Any], answer: Any) -> StageLog:
+    log = _blank_log(stage, row.attempt)
+    log.stage_execution_id, log.status, log.retry_count = f"{run}:{row.seq}", row.status, row.retries
+    log.started_at, log.completed_at = row.began, row.ended
+    log.duration_ms = None if row.ended is None else row.ended - row.began
+    log.input_ref, log.error = row.input_ref, _error(row.error)
+    if isinstance(answer, dict):
+        log.output, log.output_ref = answer.get("output"), answer.get("output_ref")
+        log.mime, log.size, log.usage = answer.get("mime"), answer.get("size"), answer.get("usage") or {}
+        log.extraction = _extraction(answer.get("extraction"))
+    return log
+
+
+def _extraction(given: Any) -> StageExtraction | None:
+    if not isinstance(given, Mapping):
         return None
-    category = None
-    if STATUS[row.status] == "FAILED" and int(about(net.net).get("max_retries", 0)) == 0:
-        failure = door.reading(row).state.failure
-        category = failure.category if failure is not None else None
-    status = execution_status(STATUS[row.status], category, int(about(net.net).get("max_retries", 0)))
-    return ExecutionLine(
-        row.id, net.net.name, status, row.priority, row.tenant, row.key, row.created_at, row.updated_at
-    )
+    method, confidence = given.get("method"), given.get("confidence")
+    sure = float(confidence) if isinstance(confidence, int | float) and type(confidence) is not bool else None
+    return StageExtraction(str(given.get("extractionType")), str(method) if method is not None else None, sure)
+
+
+def _error(failure: Failure | None) -> StageError | None:
+    return StageError(failure.code, failure.message, failure.category) if failure is not None else None
+
+
+def _attempt(attempt: Attempt, first: str) -> ExecutionAttempt:
+    failure = attempt.failure
+    return ExecutionAttempt(
+        attempt.number, attempt.trigger or first, attempt.status, attempt.retries, attempt.began, attempt.ended,
+        _error(failure), failure.node or None if failure is not None else None,
+    )  # fmt: skip
+
+
+def _blamed(fold: ExecutionFold) -> str | None:
+    """The code of the stage that the attempt has failed at."""
+    if fold.failure_now is None:
+        return None
+    return next((stage.code for stage in fold.stages.values() if stage.id == fold.blamed), None)
+
+
+def _warnings(fold: ExecutionFold) -> list[dict[str, Any]]:
+    return [
+        {"stage": row.stage.code, "status": row.status, "code": row.error.code, "message": row.error.message}
+        for row in fold.warned()
+        if row.error is not None
+    ]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.executions import execution_row, read_execution
-from penstock.app.pipeline.intake.results import ending_of
 from penstock.errors.pipeline import ExecutionFileNotFound, PipelineScope, PipelineStorage
 from penstock.executors.parts.objects import (
     ARTIFACTS,
@@ -23,6 +24,8 @@ from penstock.executors.parts.objects import (
     ObjectStore,
 )
 from penstock.executors.processors.contract import ProcessorError
+from penstock.executors.processors.file_kinds import ending_of
+from penstock.executors.processors.page_picture import MAX_BYTES, first_page
 from penstock.executors.processors.stage_input import StageFile, check_tenant
 
 
@@ -56,7 +59,21 @@ async def output_of(door: Penstock, id: str, stage: str, most: int | None = None
     if ref is None:
         body = msgspec.json.encode(log.output)
         return OpenFile(f"{name}.json", "application/json", len(body), _chunks(body, most))
-    return await _open(door, StageFile(ARTIFACTS, ref, log.mime or ""), f"{name}{ending_of(log.mime, ref)}", most)
+    mime = log.mime or ""
+    return await _open(door, StageFile(ARTIFACTS, ref, mime), f"{name}.{ending_of(mime, ref)}", most)
+
+
+async def page_of(file: OpenFile) -> OpenFile:
+    """A picture of the first page of a PDF. Raises ExecutionFileNotFound where there is none."""
+    if file.mime.partition(";")[0].strip().lower() != "application/pdf" or file.size > MAX_BYTES:
+        raise ExecutionFileNotFound(why="it is no PDF of which a page is shown")
+    with tempfile.TemporaryDirectory(prefix="penstock-page-") as folder:
+        whole, picture = Path(folder, "file.pdf"), Path(folder, "page.png")
+        whole.write_bytes(b"".join([chunk async for chunk in file.chunks]))
+        if not await first_page(whole, picture):
+            raise ExecutionFileNotFound(why="its first page cannot be drawn")
+        body = picture.read_bytes()
+    return OpenFile(f"{file.name}.png", "image/png", len(body), _chunks(body, None))
 
 
 def _reference(output: Any) -> str | None:

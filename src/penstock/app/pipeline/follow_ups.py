@@ -1,4 +1,6 @@
-"""Does what follows executions: tells events, begins pipelines, writes lines into the log (F-X.12, F-X.13, F-X.24).
+"""Does what follows executions (F-X.12, F-X.13, F-X.16, F-X.24).
+
+It tells events, begins pipelines, writes lines into the log, and puts what is too large for a row into the bucket.
 
 What was written with the facts is done at least once: it leaves the outbox when it is done, and everything that it
 begins has a key. What cannot be done now is tried again, later each time.
@@ -18,12 +20,15 @@ from penstock.app.pipeline.schedules import message_of_file
 from penstock.app.pipeline.starts import NO_ROOM, ExecutionStarts
 from penstock.dialects.pipeline.follow_ups import FollowUp
 from penstock.errors import PenstockError, StoreError
+from penstock.executors.parts.objects import Buckets
 from penstock.lang.pipeline.keys import action_key, dependency_key
 from penstock.lang.pipeline.matching import unfit
 from penstock.store.events import EventRow
 
 #: the trigger of executions that another one begins (F-1.3.8)
 DEPENDENCY = "DEPENDENCY"
+#: executions that begin each other, one after the other: pipelines of several owners may make a circle
+LONGEST_CHAIN = 32
 RETRY_MS = (1_000, 5_000, 30_000, 300_000)
 _AT_ONCE = 200
 _pack = msgspec.msgpack.Encoder().encode
@@ -58,11 +63,13 @@ class FollowUpDelivery:
             self._keep(events, now)
         done: list[int] = []
         later: list[tuple[int, int]] = []
-        for no, what, tries in rows:
-            if await self._done(what):
+        unheard = False  # a receiver that takes nothing is waited for once in a round, and nobody waits behind it
+        for no, what, tries in sorted(rows, key=lambda row: row[1].kind == "event"):
+            if not (unheard and what.kind == "event") and await self._done(what):
                 done.append(no)
-            else:
-                later.append((no, self.door.now() + RETRY_MS[min(tries, len(RETRY_MS) - 1)]))
+                continue
+            unheard = unheard or what.kind == "event"
+            later.append((no, self.door.now() + RETRY_MS[min(tries, len(RETRY_MS) - 1)]))
         store.outbox_moved(done, later)
         self.done_so_far += len(done)
         return len(done)
@@ -81,6 +88,8 @@ class FollowUpDelivery:
                 await self.targets.tell(what)
             elif what.kind == "log":
                 log.info("execution %s %s", what.run, _line(what))
+            elif what.kind == "object":
+                await Buckets(self.door.host.dispatch.services).artifacts.put(what.name, what.text, "application/json")
             elif what.kind == "begin":
                 await self._begin(what)
             else:
@@ -130,10 +139,13 @@ class FollowUpDelivery:
         message = replace(message_of_file(file), trace_id=str(what.about.get("traceId") or file.trace))
         if unfit(definition.about, message):
             return
+        if what.chain >= LONGEST_CHAIN:
+            log.warning("«%s» was not begun after %s: the chain of executions is too long", definition.code, what.run)
+            return
         await self.door.nets.prepare(definition.net)
         known = self.door.store.ids_by_key(what.tenant, [key])
         starts = ExecutionStarts(self.door, {(what.tenant, each): id for each, id in known.items()})
-        trigger = {"type": DEPENDENCY, "source": f"execution:{what.run}", "after": parents}
+        trigger = {"type": DEPENDENCY, "source": f"execution:{what.run}", "after": parents, "chain": what.chain + 1}
         try:
             starts.begin(definition, message, file.id, key=key, trigger=trigger, parent=what.run)
         finally:

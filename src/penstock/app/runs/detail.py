@@ -102,10 +102,10 @@ def detail(door: Queries, run: str, permissions: Collection[str] | None = None, 
     firings, older = run_firings.newest(newest)
     return RunDetail(
         run=summary(door, reading, environment, reasons), why=reasons,
-        moves=moves(reading, permissions=permissions), input=reading.resolve(st.input), output=view.output,
-        outputs=view.outputs, variables=view.variables, failure=_failure(view.failure), warnings=view.warnings,
-        firings=firings, older=older, firing_count=len(run_firings.shown), attempt_count=run_firings.attempts(),
-        waiting=view.waiting,
+        moves=moves(reading, permissions=permissions, settings=door.settings), input=reading.resolve(st.input),
+        output=view.output, outputs=view.outputs, variables=view.variables, failure=_failure(view.failure),
+        warnings=view.warnings, firings=firings, older=older, firing_count=len(run_firings.shown),
+        attempt_count=run_firings.attempts(), waiting=view.waiting,
         children=find_runs(door, Filters(parent=row.id), None, _CHILDREN)[0],
         definition=Definition(
             name=net.net.name, version=net.net.declares.version or None, hash=net.hash, language=net.net.language

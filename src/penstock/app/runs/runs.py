@@ -31,6 +31,7 @@ from penstock.executors.graph import GraphExecutor
 from penstock.host.children import CALLED
 from penstock.host.embedded import Host, ReplyWaiter
 from penstock.host.nets import Nets
+from penstock.host.start_requests import Start
 from penstock.host.tenants import Shared
 from penstock.kernel import command as C
 from penstock.kernel.fact_lines import FactLine
@@ -326,6 +327,11 @@ class Runs(Queries):
         """The same without waiting: its id, before the run is in the store. What is wrong with it is said at once."""
         return self._starter.soon(StartRequest(release=release, trigger=trigger, parent=parent), input, key)
 
+    async def leave(self, start: Start) -> None:
+        """Leave a run with an id of its own to the process that drives the store, and wait until it is there; where its
+        key is known already, nothing is started."""
+        await self._starter.leave(start)
+
     def go_on(self, run: str) -> str:
         """Drive a run of the store here, after a crash too, with those that call it; the id of the one at the top."""
         row = self.row(self.top(run))
@@ -373,7 +379,7 @@ class Runs(Queries):
         await self.command(run, C.resume())
 
     async def retry(self, run: str, *, how: str = "here") -> None:
-        await self.command(run, C.retry(how))
+        await self._commands.retry(run, how)
 
     async def compensate(self, run: str, *, only: Iterable[str] = ()) -> None:
         """Undo by hand what a run has done, the last first, or only what these nodes have done (W-4.10)."""

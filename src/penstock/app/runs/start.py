@@ -101,8 +101,11 @@ class RunStarter:
             await self.steering.wake_up(known)
             return known
         start = self._left(asked, net, input, key, options)
-        await self.steering.leave(NO_RUN, msgspec.msgpack.encode(start), start.id)
+        await self.leave(start)
         return (self._same_key(key, net, input) or start.id) if key is not None else start.id
+
+    async def leave(self, start: Start) -> None:
+        await self.steering.leave(NO_RUN, msgspec.msgpack.encode(start), start.id)
 
     def _checked(self, asked: StartRequest, input: Any, key: str | None) -> tuple[int, dict[str, Any], Any]:
         """The number of the net, the run's options and its input; whatever is wrong with them is said here."""

@@ -8,6 +8,7 @@ import msgspec
 import typer
 
 from penstock.app.pipeline import executions as view
+from penstock.app.pipeline.execution_lists import ExecutionFilter, executions
 from penstock.app.pipeline.measures.correlation import correlation
 from penstock.app.pipeline.measures.usage import DayUsage
 from penstock.app.pipeline.measures.usage import usage as usage_of
@@ -31,13 +32,10 @@ def ls(
     """List executions, the newest first."""
     if status is not None and status.upper() not in EXECUTION:
         raise BadInput(what="--status", why=f"«{status}» is none", hint=f"Choose one of {', '.join(EXECUTION)}.")
+    wanted = ExecutionFilter(status=(status.upper(),) if status is not None else (), pipeline=code)
     with reading(store) as door:
-        listed = view.executions(door, status=status and status.upper(), code=code, limit=limit)
-        looks = [] if json else [view.execution(door, line.execution_id) for line in listed]
-    if json:
-        print_json([msgspec.to_builtins(line) for line in listed])
-        return DONE
-    return print_list(looks, False, msgspec.to_builtins, print_line, empty="There are no executions.")
+        looks = list(executions(door, wanted, 0, limit))
+    return print_list(looks, json, msgspec.to_builtins, print_line, empty="There are no executions.")
 
 
 def show(id: Id, json: Json = False, store: Store = STORE) -> int:

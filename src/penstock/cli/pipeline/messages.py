@@ -14,9 +14,10 @@ import typer
 
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import define as define_pipeline
-from penstock.app.pipeline.intake.consumer import QUEUE, queues_of
+from penstock.app.pipeline.intake.consumer import queues_of
 from penstock.app.pipeline.intake.dead_messages import DeadCause, DeadMessage, dead_page
 from penstock.app.pipeline.intake.dead_messages import redrive as send_again
+from penstock.app.pipeline.intake.dead_queue import QUEUE
 from penstock.app.pipeline.intake.sqs_consumer import SqsConsumer, SqsQueue
 from penstock.cli.drive import attached
 from penstock.cli.identity import By, identify
@@ -80,7 +81,7 @@ def ingest(
     if json:
         print_json({"sent": len(rows)})
     else:
-        say(f"{len(rows)} messages on {queue}")
+        say(f"{len(rows)} message{'' if len(rows) == 1 else 's'} on {queue}")
     return DONE
 
 
@@ -148,7 +149,7 @@ def dlq(
                 shown = [cause for cause in page.causes if code in (None, cause.code)]
                 return print_list(shown, json, msgspec.to_builtins, _print_cause, empty=_NO_DEAD)
             return print_list(page.items, json, msgspec.to_builtins, _print, empty=_NO_DEAD)
-        answer = send_again(door, ids=redrive or None, code=code)
+        answer = asyncio.run(send_again(door, ids=redrive or None, code=code))
     if json:
         print_json(msgspec.to_builtins(answer))
     else:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from penstock.app.kept_buckets import keep_bucket
 from penstock.app.language import Backgrounds
 from penstock.app.own_modules import SETTING
 from penstock.app.penstock import Penstock
 from penstock.app.pipeline.definitions import define as define_pipeline
 from penstock.app.pipeline.executions import Execution
+from penstock.app.pipeline.intake.folder_pipeline import FolderPipeline, Moved
 from penstock.app.pipeline.intake.watched_folders import SETTING as WATCH
-from penstock.app.pipeline.intake.watcher import FolderPipeline, Moved
 from penstock.cli.drive import until_done
 from penstock.cli.identity import identify
 from penstock.cli.options import STORE, Json, Profile, SelectedTenant, Store
@@ -26,7 +26,6 @@ from penstock.errors import BadInput
 from penstock.net.draw.marks import Tone
 
 _LOOK_S = 0.25  # seconds between two looks at the folder
-_NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
 _SIGNS: dict[str | None, tuple[str, Tone]] = {
     None: ("·", "idle"), "STARTED": ("…", "moving"), "RUNNING": ("…", "moving"), "COMPLETED": ("✓", "done"),
     "FAILED": ("✗", "failed"), "TIMEOUT": ("✗", "failed"), "SKIPPED": ("–", "idle"),
@@ -80,21 +79,31 @@ class _Watching:
     ) -> None:
         self.folder, self.definitions, self.store = folder, definitions, store
         self.once, self.json, self.profile = once, json, profile
-        self.bucket = bucket_of(folder)
+        self.bucket = ""
         self.ended: dict[str, Execution] = {}
         self.told: dict[str, tuple[str, ...]] = {}
         self.unmatched: list[str] = []
         self.modules: list[str] = []
 
     def _door(self, profile: str | None, **more: Any) -> Penstock:
-        settings = read_settings(self.store) | {f"pipelines.buckets.{self.bucket}": self.folder.as_uri()} | more
+        settings = read_settings(self.store) | more
         if self.modules:
             known = settings.get(SETTING) or []
             settings[SETTING] = [*([known] if isinstance(known, str) else known), *self.modules]
         return Penstock(self.store, settings=settings, profile=profile, tenant=SelectedTenant.tenant)
 
+    def keep(self, profile: str | None) -> None:
+        """Whoever drives the store after this process finds the folder, too."""
+        looking = Penstock(self.store, drive=False, profile=profile).open()
+        try:
+            settings = read_settings(self.store)
+            self.bucket = keep_bucket(looking.store, self.folder, SelectedTenant.tenant, settings, looking.now())
+        finally:
+            looking.close()
+
     def serve(self, port: int) -> int:
         """The same in a server: its console shows what is done with the files."""
+        self.keep("dev")
         door = self._door("dev").open()
         try:
             for file in self.definitions:
@@ -106,6 +115,7 @@ class _Watching:
         return serve_here(self._door("dev", **watched), self.store, port)
 
     async def work(self) -> None:
+        self.keep(self.profile)
         async with self._door(self.profile) as door:
             codes = {self._define(door, file) for file in self.definitions}
             pipeline = FolderPipeline(door, self.folder, self.bucket, alone=len(codes) == 1)
@@ -179,8 +189,3 @@ def print_line(look: Execution) -> None:
     if look.error is not None:
         parts.append((f"  {look.error.code}", TONES["failed"]))
     say(*parts)
-
-
-def bucket_of(folder: Path) -> str:
-    """The bucket's name: that of the folder, as far as a bucket may be called so."""
-    return _NOT_IN_NAMES.sub("-", folder.name.lower()).strip("-.")[:63] or "inbox"

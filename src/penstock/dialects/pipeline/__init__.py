@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.dialects.contract import Dialect, HostServices, ProjectedRun, Runtime
-from penstock.dialects.pipeline.about import about
+from penstock.dialects.pipeline.definition_snapshot import definition_snapshot
 from penstock.dialects.pipeline.labels import LABELS
 from penstock.dialects.pipeline.words import WORDS
 from penstock.errors import ExecutionState
@@ -39,10 +39,16 @@ class Pipeline(Dialect):
 
         return ExecutionRows(of)
 
+    def span_attributes(self, answer: Mapping[str, Any]) -> dict[str, int | float]:
+        """F-X.33: what `metrics_config` asks a stage for."""
+        metrics = answer.get("metrics")
+        told = metrics.items() if isinstance(metrics, Mapping) else ()
+        return {f"penstock.metric.{name}": value for name, value in told if isinstance(value, int | float)}
+
     def title(self, net: Net, source: Callable[[], bytes | None]) -> str:
-        return str(about(net).get("pipeline_name") or "")
+        return str(definition_snapshot(net).get("pipeline_name") or "")
 
 
 DIALECT = Pipeline()
 
-__all__ = ["DIALECT", "Pipeline", "about"]
+__all__ = ["DIALECT", "Pipeline", "definition_snapshot"]

@@ -27,16 +27,19 @@ _pack = msgspec.msgpack.Encoder().encode
 
 
 class FollowUp(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What is to be done: tell an event, begin the pipeline `name`, see who has waited for a completed execution, or
-    write a line into the log. `about` has what people and programs are told, `file` whose it is."""
+    """What is to be done: tell an event, begin the pipeline `name`, see who has waited for a completed execution,
+    write a line into the log, or put `text` into the object `name`. `about` has what people and programs are told,
+    `file` whose it is, `chain` how many executions have begun each other before."""
 
-    kind: Literal["event", "begin", "completed", "log"]
+    kind: Literal["event", "begin", "completed", "log", "object"]
     key: str
     tenant: str
     run: str
     name: str = ""
     file: int = 0
     about: dict[str, Any] = {}
+    text: bytes = b""
+    chain: int = 0
 
 
 class FollowUps:
@@ -134,14 +137,26 @@ class _Ending:
         live = self.live
         what = FollowUp(
             kind=kind, key=self.key(place), tenant=live.tenant, run=live.id, name=name, file=self.about["fileId"] or 0,
-            about=self.about,
+            about=self.about, chain=_chain(self.run),
         )  # fmt: skip
         _write(what, live, self.run.st.n, self.batch)
+
+
+def keep_object(live: LiveRun, seq: int, key: str, text: bytes, batch: Batch) -> None:
+    """F-X.16: what is too large for a row; it becomes an object when the row that names it is there."""
+    what = FollowUp(kind="object", key=key, tenant=live.tenant, run=live.id, name=key, text=text)
+    _write(what, live, seq, batch)
 
 
 def _file(run: Run) -> int | None:
     file = run.st.options.get("file_id")
     return file if isinstance(file, int) else None
+
+
+def _chain(run: Run) -> int:
+    trigger = run.st.options.get("trigger")
+    length = trigger.get("chain") if isinstance(trigger, Mapping) else None
+    return length if isinstance(length, int) else 0
 
 
 def _lines(about: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -153,4 +168,4 @@ def _lines(about: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _write(what: FollowUp, live: LiveRun, seq: int, batch: Batch) -> None:
-    batch.outbox.append((live.no, seq, TOPIC, _pack(msgspec.to_builtins(what)), 0, 0))
+    batch.outbox.append((live.no, seq, TOPIC, _pack(msgspec.to_builtins(what, builtin_types=(bytes,))), 0, 0))

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.dialects.contract import HostServices, LiveRun, ProjectedRun
 from penstock.dialects.pipeline.execution_rows import ExecutionRows
+from penstock.dialects.pipeline.follow_ups import keep_object
 from penstock.kernel import fact as F
 from penstock.kernel.fact import Fact
 from penstock.kernel.run import Run
@@ -24,6 +25,8 @@ class LiveExecutions:
         known = run.st.n - len(facts)
         rows = self.rows.pop(live.no, None) or self._told(live, run, known)
         rows = self._turn(rows, live, facts, known + 1, now, batch)
+        for key, text in rows.large.of_turn.items():
+            keep_object(live, run.st.n, key, text, batch)
         if rows.begun and run.st.status < COMPLETED:
             self.rows[live.no] = rows
 

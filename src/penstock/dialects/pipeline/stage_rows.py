@@ -46,17 +46,20 @@ class StageRow(msgspec.Struct):
     usage: dict[str, int] = {}
     metrics: dict[str, float] = {}  # those that the stage was asked for (F-X.33)
 
-    def columns(self, run: int, execution: str, tenant: str, organization: int | None, trace: str) -> tuple[Any, ...]:
+    def columns(
+        self, run: int, execution: str, tenant: str, organization: int | None, trace: str, large: LargeTexts
+    ) -> tuple[Any, ...]:
         context = {"attempt": self.attempt, "sequence": self.stage.place, **self.context}
         error = self.error
         took = None if self.ended is None else self.ended - self.began
         figures = None if took is None else {**self.metrics, "duration_ms": took, "retries": self.retries}
+        place = f"{self.stage.place}-{self.stage.code}/{self.attempt}"
         return (
             run, self.seq, run << _FACTS | self.seq, self.stage.id, self.stage.code,
             str(uuid.uuid5(uuid.NAMESPACE_URL, f"penstock:{execution}/{self.seq}")), tenant, organization, self.status,
             self.input_ref, self.output_ref, json_text(context),
             None if error is None else error_text(f"{error.code}: {error.message}"), log_ref(error), self.retries,
-            json_text(self.usage), None if figures is None else json_text(figures), trace, moment(self.began),
+            json_text(self.usage), large.row_text(figures, f"{place}/trace"), trace, moment(self.began),
             None if self.ended is None else moment(self.ended), took,
         )  # fmt: skip
 
@@ -73,7 +76,8 @@ class StageRow(msgspec.Struct):
         extraction = body.get("extraction")
         if isinstance(extraction, dict):
             kind = str(extraction.get("extractionType", ""))[:100]
-            self.context["extraction"] = {"type": kind, "confidence": extraction.get("confidence")}
+            sure = extraction.get("confidence")
+            self.context["extraction"] = {"type": kind, "confidence": sure if isinstance(sure, int | float) else None}
         metrics = body.get("metrics")
         self.metrics = metrics if isinstance(metrics, dict) else {}
         self.use(body.get("usage"))
@@ -113,14 +117,25 @@ def error_text(text: str) -> str:
     return masked(text).encode(errors="replace")[:ERROR_BYTES].decode(errors="ignore")
 
 
-def json_text(value: Any, elsewhere: str = "") -> str | None:
-    """F-X.16: what is too large for a row is named by where it lies."""
-    if not value:
-        return None
-    text = msgspec.json.encode(value)
-    if len(text) > INLINE_BYTES:
-        text = msgspec.json.encode({"$ref": elsewhere[:REF_MOST]})
-    return text.decode()
+def json_text(value: Any) -> str | None:
+    return msgspec.json.encode(value).decode() if value else None
+
+
+class LargeTexts:
+    """F-X.16: JSON of an execution that is too large for its row, by the key under which it becomes an object."""
+
+    def __init__(self, tenant: str, execution: str) -> None:
+        self.folder = f"tenants/{tenant}/executions/{execution}"
+        self.of_turn: dict[str, bytes] = {}
+
+    def row_text(self, value: Any, place: str) -> str | None:
+        """What the row has of it: itself, or where it lies."""
+        text = msgspec.json.encode(value) if value else b""
+        if len(text) > INLINE_BYTES:
+            key = f"{self.folder}/{place}.json"
+            self.of_turn[key] = text
+            text = msgspec.json.encode({"$ref": key})
+        return text.decode() or None
 
 
 def moment(at: int) -> str:

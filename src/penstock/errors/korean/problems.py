@@ -51,6 +51,10 @@ ERRORS: dict[str, tuple[str, str]] = {
     ),
     "DraftNotFound": ("초안 «{key}»: 없어요.", "보낸 초안은 사라져요."),
     "ExecutionFileNotFound": ("그런 파일은 없어요: {why}.", "실행이 만든 것은 단계 기록에서 보세요."),
+    "PipelineOff": (
+        "파이프라인 «{pipeline}»: 파일이 다른 파일을 기다리는 동안 꺼졌어요.",
+        "다시 켜거나 그 파일을 맡을 다른 것을 정한 뒤, 메시지를 다시 보내세요.",
+    ),
     "ExecutionNotFound": ("실행 «{execution}»: 없어요.", "있는 것은 `penstock pipeline ls`로 보세요."),
     "ExecutionState": (
         "{what}: 지금 {status} 상태예요. {verb}은(는) {allowed} 상태에서만 할 수 있어요.",
@@ -132,7 +136,6 @@ ERRORS: dict[str, tuple[str, str]] = {
         "트리거의 path를 바꾸거나 다른 워크플로우를 내려놓으세요.",
     ),
     "PenstockError": ("할 수 없는 일이에요.", ""),
-    "PipelineCycle": ("파이프라인이 서로를 돌아가며 기다려요: {circle}.", "하나를 `dependencies.after`에서 빼세요."),
     "PipelineKeyConflict": ("멱등 키 «{key}»: 입력이 다른 실행의 것이에요.", "입력마다 다른 키를 쓰세요."),
     "PipelineScope": ("범위 밖이에요: {why}.", "자기 테넌트와 조직의 실행만 볼 수 있어요."),
     "PipelineStorage": ("파일 저장소를 쓸 수 없어요: {why}.", "버킷과 그 주소를 보세요. 같은 일을 다시 해 봐요."),

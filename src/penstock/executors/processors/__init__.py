@@ -23,13 +23,14 @@ T = TypeVar("T", bound=Callable[..., object])
 
 class ProcessorSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Where a processor is found. One with `awaits` runs in the engine, since it only waits for others; all the rest
-    run in a worker process."""
+    run in a worker process. What those with `remote` wait for needs no core of this machine."""
 
     name: str
     module: str
     function: str = "run"
     file: str = ""  # of the module, where it cannot be imported by its name
     awaits: bool = False
+    remote: bool = False
     rollback: bool = False  # it can take back what it did
     warm: tuple[str, ...] = ()  # what a worker has imported before it begins
 
@@ -37,8 +38,9 @@ class ProcessorSpec(msgspec.Struct, frozen=True, kw_only=True):
 _BELOW = "penstock.executors.processors."
 
 
-def _line(name: str, module: str, *warm: str, awaits: bool = False) -> tuple[str, ProcessorSpec]:
-    return name, ProcessorSpec(name=name, module=_BELOW + module, warm=(_BELOW + module, *warm), awaits=awaits)
+def _line(name: str, module: str, *warm: str, awaits: bool = False, remote: bool = False) -> tuple[str, ProcessorSpec]:
+    module = _BELOW + module
+    return name, ProcessorSpec(name=name, module=module, warm=(module, *warm), awaits=awaits or remote, remote=remote)
 
 
 _FORMATS = "Bmp Gif Jpeg Png Ppm Tiff WebP".split()
@@ -52,11 +54,11 @@ BUILTIN: dict[str, ProcessorSpec] = dict(
         _line("Copy", "copy_file"),
         _line("CsvToJson", "csv_to_json"),
         _line("HtmlToText", "html_to_text"),
-        _line("HttpCall", "http_call", awaits=True),
+        _line("HttpCall", "http_call", remote=True),
         _line("ImageConverter", "image_converter", *_PICTURES),
         _line("ImageResizer", "image_resizer", *_PICTURES),
         _line("ImageThumbnail", "image_thumbnail", *_PICTURES),
-        _line("LlmExtractor", "llm_extractor", awaits=True),
+        _line("LlmExtractor", "llm_extractor", remote=True),
         _line("MetadataExtractor", "metadata_extractor", *_PICTURES),
         _line("OcrProcessor", "ocr_processor", *_PICTURES),
         _line("PdfPages", "pdf_pages", *_PICTURES),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import mimetypes
 from pathlib import Path, PurePosixPath
 
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _ENDINGS = {
     "image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp", "image/tiff": "tif",
     "image/bmp": "bmp", "application/json": "json", "application/x-ndjson": "ndjson", "text/plain": "txt",
     "text/html": "html", "text/csv": "csv", "application/pdf": "pdf", "application/zip": "zip",
     "application/x-tar": "tar", "application/gzip": "gz",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    XLSX: "xlsx",
 }  # fmt: skip
-XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MAX_PIXELS = 100_000_000
-MAX_FRAMES = 1_000
 #: none that starts a program or follows a reference
 READ = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 WRITTEN = {"png": "PNG", "jpeg": "JPEG", "jpg": "JPEG", "webp": "WEBP", "gif": "GIF", "bmp": "BMP", "tiff": "TIFF"}

@@ -20,6 +20,8 @@ class StageFile(msgspec.Struct, frozen=True):
     key: str
     mime: str = ""
     size: int = 0
+    etag: str = ""  # of the execution's own file, as its event said
+    version_id: str = ""
 
     @property
     def ref(self) -> str:
@@ -34,7 +36,7 @@ def input_file(args: Mapping[str, Any], tenant: str, buckets: Buckets) -> StageF
     config = args.get("config")
     wanted = config.get("input_stage") if isinstance(config, Mapping) else None
     files = [_handed_on(body) for body in answers(before, wanted)]
-    own = _file(args.get("file"))
+    own = _file(args.get("file"), own=True)
     made = [file for file in files if file is not None and not (own and file.ref == own.ref)]
     file = next(iter(made), None) or own
     if file is not None:
@@ -78,10 +80,11 @@ def _handed_on(body: Mapping[str, Any]) -> StageFile | None:
     return StageFile(ARTIFACTS, ref, str(body.get("mime") or ""), _size(body.get("size")))
 
 
-def _file(value: Any) -> StageFile | None:
+def _file(value: Any, own: bool = False) -> StageFile | None:
     if not isinstance(value, Mapping) or not isinstance(value.get("bucket"), str) or not value.get("key"):
         return None
-    return StageFile(value["bucket"], str(value["key"]), str(value.get("mime") or ""), _size(value.get("size")))
+    which = (str(value.get("etag") or ""), str(value.get("version_id") or "")) if own else ("", "")
+    return StageFile(value["bucket"], str(value["key"]), str(value.get("mime") or ""), _size(value.get("size")), *which)
 
 
 def _size(value: Any) -> int:

@@ -81,7 +81,8 @@ def _check_schema(stage: Stage, name: str, report: Report) -> None:
     if problem is not None:
         pointer, why = problem
         message = f"«{name}» is no JSON Schema: {why}."
-        report.error("bad_schema", message, at + pointer, hint="Correct the schema.", node=stage.code)
+        hint = "Correct the schema; references stay inside it, and nothing is fetched."
+        report.error("bad_schema", message, at + pointer, hint=hint, node=stage.code)
 
 
 def _check_ends(definition: Definition, report: Report) -> None:

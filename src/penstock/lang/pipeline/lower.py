@@ -199,6 +199,7 @@ class _Lowering:
             "limits": _limits(self.definition.top.resource_requirements, fields.resource_allocation),
             "timeout_s": fields.timeout_seconds,
             **({"metrics": _values(fields.metrics_config)} if fields.metrics_config else {}),
+            **({"max_file_size": most} if (most := self.definition.top.max_file_size) else {}),
         }
 
     def _retry(self, fields: StageFields) -> Retry:

@@ -75,6 +75,18 @@ def messages_of(
     return [message for message in messages if message is not None]
 
 
+def body_of(message: FileMessage) -> bytes:
+    """The same in the seed's own shape (F-3.7): whoever reads it again has the same file under the same keys."""
+    named = {
+        "type": CREATED, "bucket": message.bucket, "key": message.key, "size": message.size, "mime": message.mime,
+        "tenantId": message.tenant_id, "organizationId": message.organization_id,
+        "uploaderUserContextId": message.uploader, "traceId": message.trace_id, "occurredAt": message.occurred_at,
+        "eventName": message.event_name, "etag": message.etag, "versionId": message.version_id,
+        "sequencer": message.sequencer,
+    }  # fmt: skip
+    return msgspec.json.encode({name: value for name, value in named.items() if value not in (None, "")})
+
+
 def _decoded(body: bytes | str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(body, bytes | str):
         if len(body) > MOST_BYTES:

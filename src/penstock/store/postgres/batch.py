@@ -14,6 +14,7 @@ import msgspec
 
 from penstock.errors import StoreError
 from penstock.store import execution_tables as E
+from penstock.store import run_tables as R
 from penstock.store import table_shape as shape
 from penstock.store import tables as T
 from penstock.store.executions import ADDED, LARGEST, LOG_MOVED, MOVED, usage_added
@@ -142,51 +143,51 @@ _LETTER_OVER = ("version", "queue", "status", "code", "category", "body", "at", 
 
 #: in the order in which they are done
 WRITES: tuple[Write, ...] = (
-    _insert("new", T.RUN),
-    _insert("journal", T.JOURNAL),
+    _insert("new", R.RUN),
+    _insert("journal", R.JOURNAL),
     _change(
-        "moved", T.RUN,
+        "moved", R.RUN,
         "status=u.status, updated_at=u.updated_at, wake_at=u.wake_at, checkpoint_seq=u.checkpoint_seq,"
         " checkpoint=u.checkpoint, net=u.net",
         ("status", "updated_at", "wake_at", "checkpoint_seq", "checkpoint", "net", "no"),
         ("int", "int", "int", "int", "blob", "int", "int"), _last(6), key=("no",),
     ),
     _change(
-        "ended", T.RUN, "status=u.status, updated_at=u.updated_at, wake_at=NULL, net=u.net",
+        "ended", R.RUN, "status=u.status, updated_at=u.updated_at, wake_at=NULL, net=u.net",
         ("status", "updated_at", "net", "no"), ("int", "int", "int", "int"), _last(3), key=("no",),
     ),
-    _insert("firing", T.FIRING, once=_pair),  # see `again`
-    _insert("wait", T.WAITING, replace=_ALL, once=_last(0, 1, 2, 3)),
+    _insert("firing", R.FIRING, once=_pair),  # see `again`
+    _insert("wait", R.WAITING, replace=_ALL, once=_last(0, 1, 2, 3)),
     _change(
-        "unwait", T.WAITING, "", ("tenant", "name", "run", "wait"), ("text", "text", "int", "int"), _last(0, 1, 2, 3),
+        "unwait", R.WAITING, "", ("tenant", "name", "run", "wait"), ("text", "text", "int", "int"), _last(0, 1, 2, 3),
         key=("tenant", "name", "run", "wait"),
     ),
-    _insert("item_new", T.ITEM, replace=_ALL, once=_pair),
+    _insert("item_new", R.ITEM, replace=_ALL, once=_pair),
     _change(
-        "item_moved", T.ITEM, 'status=u.status, "by"=coalesce(u."by", t."by"), moved_at=u.moved_at',
+        "item_moved", R.ITEM, 'status=u.status, "by"=coalesce(u."by", t."by"), moved_at=u.moved_at',
         ("status", "by", "moved_at", "run", "firing"), ("text", "text", "int", "int", "int"), _moves,
         key=("run", "firing"),
     ),
-    _insert("work_new", T.WORK, replace=_ALL, once=_pair),
+    _insert("work_new", R.WORK, replace=_ALL, once=_pair),
     _change(
-        "work_moved", T.WORK,
+        "work_moved", R.WORK,
         f"status=u.status, mode=coalesce(u.mode, t.mode), version=u.version, assignee=CASE u.assignee WHEN '{AGENT}'"
         " THEN coalesce(t.agent, 'agent') ELSE nullif(coalesce(u.assignee, t.assignee), '') END",
         ("status", "assignee", "mode", "version", "run", "firing"), ("text", "text", "text", "int", "int", "int"),
         _works, key=("run", "firing"),
     ),
-    _insert("incident", T.INCIDENT, replace=_ALL, once=_pair),
-    _change("cause_gone", T.CAUSE, "", ("run",), ("int",), _last(0), key=("run",)),
-    _insert("cause", T.CAUSE, replace=_ALL, once=_last(0)),
-    _insert("outbox", T.OUTBOX, leave="no"),
-    _insert("intent", T.INTENT, replace=_ALL, once=_last(0)),
-    _change("intent_moved", T.INTENT, "state=u.state", ("state", "key"), ("text", "text"), _last(1), key=("key",)),
-    _change("intent_gone", T.INTENT, "", ("key",), ("text",), _last(0), key=("key",)),
-    _change("inbox_answered", T.INBOX, "answer=u.answer", ("answer", "no"), ("blob", "int"), _last(1), key=("no",)),
+    _insert("incident", R.INCIDENT, replace=_ALL, once=_pair),
+    _change("cause_gone", R.CAUSE, "", ("run",), ("int",), _last(0), key=("run",)),
+    _insert("cause", R.CAUSE, replace=_ALL, once=_last(0)),
+    _insert("outbox", R.OUTBOX, leave="no"),
+    _insert("intent", R.INTENT, replace=_ALL, once=_last(0)),
+    _change("intent_moved", R.INTENT, "state=u.state", ("state", "key"), ("text", "text"), _last(1), key=("key",)),
+    _change("intent_gone", R.INTENT, "", ("key",), ("text",), _last(0), key=("key",)),
+    _change("inbox_answered", R.INBOX, "answer=u.answer", ("answer", "no"), ("blob", "int"), _last(1), key=("no",)),
     _change("event_taken", T.EVENT, "answer=u.answer", ("answer", "no"), ("blob", "int"), _last(1), key=("no",)),
-    _insert("gate", T.GATE, replace=_ALL, once=_last(0)),
-    _insert("memo", T.MEMO, replace=_ALL, once=_last(0)),
-    _insert("blobs", T.BLOB, ignore=True),
+    _insert("gate", R.GATE, replace=_ALL, once=_last(0)),
+    _insert("memo", R.MEMO, replace=_ALL, once=_last(0)),
+    _insert("blobs", R.BLOB, ignore=True),
     _insert("judgment", T.JUDGMENT, replace=_ALL, once=_pair),
     # a run that was revived and has failed again is still one letter
     _insert("letter", T.LETTER, leave="no", replace=_LETTER_OVER, once=_last(1), key=("run",)),
@@ -209,7 +210,7 @@ _FIRING = WRITES[4].name
 _FIRING_AGAIN = b"penstock_firing_again"
 SQL: dict[bytes, bytes] = {
     **{write.name: write.sql.encode() for write in WRITES},
-    _FIRING_AGAIN: _insert("", T.FIRING, replace=_ALL).sql.encode(),
+    _FIRING_AGAIN: _insert("", R.FIRING, replace=_ALL).sql.encode(),
 }
 
 

@@ -45,6 +45,9 @@ class PostgresSql(Sql):
     def _by(self, index: str) -> str:
         return ""
 
+    def _ms_between(self, earlier: str, later: str) -> str:
+        return f"extract(epoch FROM {later}::timestamptz-{earlier}::timestamptz)::float8*1000"
+
     def _lock_events(self) -> None:
         self._execute(f"SELECT pg_advisory_xact_lock({HERE})", (EVENTS,))
 

@@ -12,15 +12,16 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.pipeline.intake.ingest import Ingest, Receipt
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE, QUEUE, cause_of
+from penstock.app.pipeline.intake.ingest import Ingest, Receipt, day_rows
+from penstock.app.pipeline.intake.rates import Rate
 from penstock.app.pipeline.starts import NO_ROOM
 from penstock.errors import BadInput, PenstockError, StoreError
-from penstock.executors.parts.personal_data import hashed, masked
+from penstock.executors.parts.personal_data import hashed
+from penstock.host.limits import checked_count
 from penstock.lang.pipeline.messages import FileMessage, messages_of
-from penstock.store.queues import DEAD, Failed, QueueMessage
+from penstock.store.queues import Failed, QueueMessage
 
-QUEUE = "ff-pipeline-ingest"
-DEAD_QUEUE = QUEUE + DEAD
 #: F-3.5
 MAX_RECEIVES = 5
 #: F-3.4, F-X.20
@@ -33,8 +34,6 @@ _MAX_PENDING, _QUEUES = "pipelines.max_pending", "pipelines.queues"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,80}\Z", re.ASCII)
 _LONGEST_BACKOFF_S = 60
 _LOOK_S = 0.2
-#: characters of a cause
-_WHY_MOST = 4000
 _LOG = logging.getLogger(__name__)
 #: for what a storage or the network has refused (F-10.6)
 IO = "PP-500-IO"
@@ -70,7 +69,7 @@ class QueueConsumer:
         self.ingest, self.door, self.queue, self.visibility_ms = ingest, ingest.door, queue, visibility_ms
         self.at_once, self.max_pending = at_once, max_pending_of(ingest.door.settings)
         self.handle = secrets.token_hex(16)
-        self.counts = ConsumerCounts()
+        self.counts, self.rate = ConsumerCounts(), Rate()
         self.held: list[_Work] = []
 
     @property
@@ -100,6 +99,7 @@ class QueueConsumer:
                 holding.cancel()
             self.held = [work for work in works if work.waits]
             self._settle(work for work in works if not work.waits)
+            self.rate.add(len(works) - len(self.held))
         return len(works)
 
     async def run(self) -> None:
@@ -137,7 +137,7 @@ class QueueConsumer:
         """All in one go; where that cannot be done, one by one, so that none fails for another's sake."""
         good = [work for work in works if work.cause is None]
         try:
-            receipts = iter(await self.ingest.take([file for work in good for file in work.files]))
+            receipts = iter(await self.ingest.take([file for work in good for file in work.files], counted=False))
             for work in good:
                 work.receipts = [next(receipts) for _ in work.files]
         except StoreError:
@@ -152,7 +152,7 @@ class QueueConsumer:
 
     async def _take_alone(self, work: _Work) -> None:
         try:
-            work.receipts = await self.ingest.take(work.files)
+            work.receipts = await self.ingest.take(work.files, counted=False)
         except StoreError:
             raise
         except PenstockError as error:
@@ -160,11 +160,11 @@ class QueueConsumer:
 
     def _settle(self, works: Iterable[_Work]) -> None:
         store, now = self.door.store, self.door.now()
-        done: list[int] = []
+        done: list[_Work] = []
         failed: list[Failed] = []
         for work in works:
             if work.cause is None:
-                done.append(work.message.no)
+                done.append(work)
                 continue
             dead = work.message.receives >= MAX_RECEIVES
             at = now if dead else now + backoff_s(work.message.receives) * 1000
@@ -172,36 +172,31 @@ class QueueConsumer:
             failed.append(Failed(work.message, queue, at, *work.cause))
             self.counts.failed += 1
             self.counts.dead += dead
-            files = ", ".join(hashed(file.key) for file in work.files[:10]) or "unknown"
-            _LOG.warning("message %s was not taken: %s, file %s", work.message.id[:100], work.cause[0], files)
+            keys = ", ".join(hashed(file.key) for file in work.files[:10]) or "unknown"
+            _LOG.warning("message %s was not taken: %s, file %s", work.message.id[:100], work.cause[0], keys)
         if failed:
             store.messages_failed(self.handle, failed)
-        self.counts.acked += store.take_messages(self.handle, done) if done else 0
+        if done:
+            files = [file for work in done for file in work.files]
+            counted = day_rows(files, [receipt for work in done for receipt in work.receipts], now)
+            self.counts.acked += store.take_messages(self.handle, [work.message.no for work in done], counted)
 
 
 def max_pending_of(settings: Mapping[str, Any]) -> int:
     most = settings.get(_MAX_PENDING)
-    if most is None:
-        return MAX_PENDING
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise BadInput(what=f"the setting «{_MAX_PENDING}»", why="it is a whole number of at least 1")
-    return most
+    return MAX_PENDING if most is None else checked_count(_MAX_PENDING, most)
 
 
 def queues_of(settings: Mapping[str, Any]) -> list[str]:
-    """F-8.2: the built-in queues that are consumed here, each by a consumer of its own."""
+    """F-8.2: the built-in queues that are consumed here, each by a consumer of its own. The first one always is: what
+    comes from SQS, over HTTP and from the dead ones lies there, and nobody else drives the store."""
     names = settings.get(_QUEUES)
     if names is None:
         return [QUEUE]
     if not isinstance(names, list) or not names or not all(_NAME.match(str(name)) for name in names):
         why = "it is a list of names of letters, digits, _ . and -, at most 80"
         raise BadInput(what=f"the setting «{_QUEUES}»", why=why)
-    return list(dict.fromkeys(map(str, names)))
-
-
-def cause_of(error: PenstockError) -> tuple[str, str]:
-    """F-X.16, F-X.34: short, and without personal data."""
-    return error.code, masked(str(error))[:_WHY_MOST]
+    return list(dict.fromkeys((*map(str, names), QUEUE)))
 
 
 def backoff_s(receives: int) -> int:

@@ -7,13 +7,13 @@ people run the product.
 from __future__ import annotations
 
 from asyncio import sleep
-from collections.abc import Collection, Iterator
+from collections.abc import AsyncIterator, Collection
 from typing import Any
 
 import msgspec
 
 from penstock.app.pipeline.definitions import in_force
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE, QUEUE
 from penstock.app.runs.queries import Queries
 from penstock.errors import DeadMessageNotFound, MessageInvalid
 from penstock.lang.pipeline.keys import upload_key
@@ -23,7 +23,7 @@ from penstock.store.address import DEFAULT_TENANT
 from penstock.store.queues import QueueMessage
 
 #: messages of one read, of a sample, causes that are told, and characters of a body that are shown
-_READ, SAMPLE, _MOST_CAUSES, _SHOWN = 500, 5, 200, 4096
+_READ, SAMPLE, _MOST_CAUSES, _SHOWN = 100, 5, 200, 4096
 #: what sending again cannot cure: the message itself is wrong
 _INCURABLE = frozenset({"PP-400-JSON", "PP-403-SCOPE"})
 
@@ -77,16 +77,15 @@ async def dead_page(
     """The oldest first, with the causes of all of them. Costs a look at each."""
     listed = DeadPage(DEAD_QUEUE, [], page, size, 0, [])
     causes: dict[tuple[str, str], DeadCause] = {}
-    for number, message in enumerate(_mine(door)):
-        if number % _READ == _READ - 1:
-            await sleep(0)
-        cause = (message.code or "", message.why or "")
-        _count(causes, cause, door, message)
-        if code not in (None, cause[0]) or why not in (None, cause[1]):
-            continue
-        if page * size <= listed.total < (page + 1) * size:
-            listed.items.append(_shown(message))
-        listed.total += 1
+    async for messages in _mine(door):
+        for message in messages:
+            cause = (message.code or "", message.why or "")
+            _count(causes, cause, door, message)
+            if code not in (None, cause[0]) or why not in (None, cause[1]):
+                continue
+            if page * size <= listed.total < (page + 1) * size:
+                listed.items.append(_shown(message))
+            listed.total += 1
     listed.causes = sorted(causes.values(), key=lambda cause: (-cause.count, cause.code, cause.why))
     return listed
 
@@ -108,26 +107,30 @@ def _count(
         known.sample.append(_shown(message))
 
 
-def redrive(
+async def redrive(
     door: Queries, *, ids: Collection[str] | None = None, code: str | None = None, why: str | None = None,
     most: int | None = None,
 ) -> Redriven:  # fmt: skip
-    """Some by their ids, or all that have a cause; as they were sent, so that nothing begins twice. Raises
+    """Some by their ids, or all that have a cause; as they were sent, so that nothing begins twice. In slices beside
+    everything else: whoever dies in between has sent some of them, and sends the rest when it is asked again. Raises
     DeadMessageNotFound where one alone is asked for that is not there."""
-    wanted = None if ids is None else set(ids)
-    chosen = [
-        message
-        for message in _mine(door)
-        if (wanted is None or message.id in wanted)
-        and code in (None, message.code or "")
-        and why in (None, message.why or "")
-    ][:most]
-    if wanted is not None and len(wanted) == 1 and not chosen:
-        raise DeadMessageNotFound(message=next(iter(wanted)))
-    begun = _begun(door, chosen)
-    sent = door.store.send_again(DEAD_QUEUE, QUEUE, [message.id for message in chosen], door.now())
-    asked = len(wanted) if wanted is not None else len(chosen)
-    return Redriven(len(sent), len(begun & set(sent)), asked - len(sent))
+    named = None if ids is None else [*dict.fromkeys(ids)]
+    redriven, chosen = Redriven(0), 0
+    async for messages in _mine(door, named):
+        some = [
+            message for message in messages if code in (None, message.code or "") and why in (None, message.why or "")
+        ][: None if most is None else most - chosen]
+        chosen += len(some)
+        begun = _begun(door, some)
+        sent = door.store.send_again(DEAD_QUEUE, QUEUE, [message.id for message in some], door.now()) if some else []
+        redriven.sent += len(sent)
+        redriven.duplicate += len(begun & set(sent))
+        if most is not None and chosen >= most:
+            break
+    if named is not None and len(named) == 1 and not chosen:
+        raise DeadMessageNotFound(message=named[0])
+    redriven.failed = (chosen if named is None else len(named)) - redriven.sent
+    return redriven
 
 
 def _begun(door: Queries, messages: list[QueueMessage]) -> set[str]:
@@ -147,12 +150,23 @@ def _begun(door: Queries, messages: list[QueueMessage]) -> set[str]:
     return {id for id, some in keys.items() if some and all(key in known for key in some)}
 
 
-def _mine(door: Queries) -> Iterator[QueueMessage]:
+async def _mine(door: Queries, ids: list[str] | None = None) -> AsyncIterator[list[QueueMessage]]:
+    """Slice by slice, and others have the loop after each, also where none of it is the tenant's own."""
+    async for rows in _slices(door, ids):
+        mine = [row for row in rows if (tenant_of(row) or DEFAULT_TENANT) == door.tenant]
+        if mine:
+            yield mine
+        await sleep(0)
+
+
+async def _slices(door: Queries, ids: list[str] | None) -> AsyncIterator[list[QueueMessage]]:
+    if ids is not None:
+        for first in range(0, len(ids), _READ):
+            yield door.store.messages_by_id(DEAD_QUEUE, ids[first : first + _READ])
+        return
     after = 0
     while rows := door.store.queued(DEAD_QUEUE, after=after, limit=_READ):
-        for row in rows:
-            if (tenant_of(row) or DEFAULT_TENANT) == door.tenant:
-                yield row
+        yield rows
         after = rows[-1].no
 
 

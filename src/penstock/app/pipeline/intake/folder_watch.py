@@ -73,6 +73,11 @@ class FolderWatch:
         """Is there a file that was not told yet?"""
         return any(self.told.get(key) != stamp for key, stamp in self.seen.items())
 
+    @property
+    def unfinished(self) -> list[str]:
+        """Those files: they are still being written, or were just laid there."""
+        return [key for key, stamp in self.seen.items() if self.told.get(key) != stamp]
+
     def _files(self, folder: Path, above: str, depth: int) -> Iterator[tuple[str, Stamp]]:
         """Plain files; links are not followed, and what is not readable now is looked at again next time."""
         try:

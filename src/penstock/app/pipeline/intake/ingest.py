@@ -53,9 +53,9 @@ class Ingest:
     def __init__(self, door: Penstock) -> None:
         self.door, self.counts = door, IngestCounts()
 
-    async def take(self, messages: Sequence[FileMessage]) -> list[Receipt]:
+    async def take(self, messages: Sequence[FileMessage], *, counted: bool = True) -> list[Receipt]:
         """Of each message, in their order. A tenant that has as many open runs as it may refuses its own messages,
-        and nobody else's."""
+        and nobody else's. `counted=False`: whoever acks the messages counts them with that (`day_rows`)."""
         now = self.door.now()
         self.door.begin()
         assets = self.door.store.put_files([asset_of(message, now) for message in messages])
@@ -73,7 +73,9 @@ class Ingest:
             except PenstockError as error:
                 receipt.refused = error
         await starts.heard()
-        self._count(messages, receipts, now)
+        self._count(receipts)
+        if counted:
+            self.door.store.count_messages(day_rows(messages, receipts, now))
         self._collect(collected)
         return receipts
 
@@ -109,23 +111,9 @@ class Ingest:
             begun = starts.begin(definition, message, asset.id, key=key, trigger=trigger)
             (receipt.started if begun.new else receipt.known).append(begun.id)
 
-    def _count(self, messages: Sequence[FileMessage], receipts: list[Receipt], now: int) -> None:
-        """F-7.2: in the store, where every reader finds it; what has only begun executions is counted with them."""
-        days: dict[str, IngestCounts] = {}
-        for message, receipt in zip(messages, receipts, strict=True):
-            today = days.setdefault(message.tenant_id, IngestCounts())
-            for counts in (self.counts, today) if receipt.refused is None else (self.counts,):
-                counts.messages += 1
-                counts.started += len(receipt.started)
-                counts.duplicate += len(receipt.known)
-                counts.too_large += receipt.too_large
-                counts.unmatched += not (receipt.started or receipt.known or receipt.collected or receipt.refused)
-        day = moment(now)[:10]
-        self.door.store.count_messages([
-            IngestRow(tenant, day, of.messages, of.duplicate, of.unmatched, of.too_large)
-            for tenant, of in days.items()
-            if of.messages
-        ])  # fmt: skip
+    def _count(self, receipts: list[Receipt]) -> None:
+        for receipt in receipts:
+            _add(self.counts, receipt)
 
     def _collect(self, collected: Mapping[str, list[tuple[str, bytes, bytes]]]) -> None:
         """F-X.15: what waits for others is in the store, too, before its message is acked."""
@@ -133,6 +121,26 @@ class Ingest:
             new = self.door.store.send_messages(queue, rows, self.door.now())
             self.counts.collected += new
             self.counts.duplicate += len(rows) - new
+
+
+def day_rows(messages: Sequence[FileMessage], receipts: Sequence[Receipt], now: int) -> list[IngestRow]:
+    """F-7.2: for the store, where every reader finds it; what was refused is counted when it is taken."""
+    days: dict[str, IngestCounts] = {}
+    for message, receipt in zip(messages, receipts, strict=True):
+        if receipt.refused is None:
+            _add(days.setdefault(message.tenant_id, IngestCounts()), receipt)
+    day = moment(now)[:10]
+    return [
+        IngestRow(tenant, day, of.messages, of.duplicate, of.unmatched, of.too_large) for tenant, of in days.items()
+    ]
+
+
+def _add(counts: IngestCounts, receipt: Receipt) -> None:
+    counts.messages += 1
+    counts.started += len(receipt.started)
+    counts.duplicate += len(receipt.known)
+    counts.too_large += receipt.too_large
+    counts.unmatched += not (receipt.started or receipt.known or receipt.collected or receipt.refused)
 
 
 def asset_of(message: FileMessage, now: int) -> FileAssetRow:

@@ -7,7 +7,6 @@ nothing is left to deliver, and after a crash the next one delivers what is miss
 from __future__ import annotations
 
 import json
-import mimetypes
 import secrets
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,7 @@ import msgspec
 from penstock.app.pipeline.executions import Execution, StageLog
 from penstock.app.pipeline.intake.folder_watch import RESULTS
 from penstock.executors.parts.objects import ObjectStore
-
-#: endings that the table of the machine would give otherwise
-_ENDINGS = {"image/jpeg": ".jpg", "text/plain": ".txt", "application/json": ".json"}
+from penstock.executors.processors.file_kinds import ending_of
 
 
 class NoPlace(Exception):
@@ -45,12 +42,14 @@ class Results:
                 raise NoPlace("a link stands where the results would lie")
         return place
 
-    def delivered(self, key: str, code: str, execution: str) -> bool:
+    def delivered(self, key: str, code: str) -> str | None:
+        """The execution whose results lie there."""
         try:
             known = json.loads((self.place(key) / f"{code}.json").read_bytes())
         except (OSError, ValueError, NoPlace):
-            return False
-        return isinstance(known, dict) and known.get("executionId") == execution
+            return None
+        id = known.get("executionId") if isinstance(known, dict) else None
+        return id if isinstance(id, str) else None
 
     async def deliver(self, execution: Execution) -> list[str]:
         """The names of what lies there now. Raises OSError, ObjectError, NoPlace."""
@@ -58,7 +57,9 @@ class Results:
         folder = self.place(execution.file.key)
         try:
             folder.mkdir(exist_ok=True)
-        except FileNotFoundError:
+        except FileExistsError:
+            raise NoPlace("a file stands where the results would lie") from None
+        except (FileNotFoundError, NotADirectoryError):
             raise NoPlace("the file's folder is gone") from None
         names = []
         for stage in execution.stages:
@@ -77,7 +78,7 @@ class Results:
         before = "" if self.alone else f"{execution.pipeline_code}-"
         name = f"{before}{stage.sequence_order}-{stage.stage_code}"
         if stage.output_ref:
-            target = folder / f"{name}{ending_of(stage.mime, stage.output_ref)}"
+            target = folder / f"{name}.{ending_of(stage.mime or '', stage.output_ref)}"
             fresh = folder / f".{secrets.token_hex(8)}.tmp"
             try:
                 with fresh.open("wb") as file:
@@ -99,12 +100,6 @@ class Results:
             fresh.replace(target)
         finally:
             fresh.unlink(missing_ok=True)
-
-
-def ending_of(mime: str | None, ref: str) -> str:
-    kind = (mime or "").partition(";")[0].strip().lower()
-    suffix = Path(ref).suffix
-    return _ENDINGS.get(kind) or mimetypes.guess_extension(kind) or (suffix if suffix.isascii() else "") or ".bin"
 
 
 def _json(value: Any) -> bytes:

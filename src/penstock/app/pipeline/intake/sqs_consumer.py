@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
-from penstock.app.pipeline.intake.consumer import (
-    DEAD_QUEUE,
-    MAX_RECEIVES,
-    QUEUE,
-    VISIBILITY_MS,
-    backoff_s,
-    cause_of,
-)
+from penstock.app.pipeline.intake.consumer import MAX_RECEIVES, VISIBILITY_MS, backoff_s
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE, QUEUE, cause_of
+from penstock.app.pipeline.intake.rates import Rate, SqsState
 from penstock.errors import BadInput, PenstockError, StoreError
 from penstock.host.clock import SystemClock
 from penstock.lang.pipeline.messages import messages_of
@@ -36,6 +32,9 @@ _AT_ONCE = 10
 #: how long a receive waits for messages: closing waits as long
 _WAIT_S = 2
 _SETTING = "pipelines.sqs."
+#: seconds between two looks at how much waits there
+_LOOK_S = 5.0
+_DEPTH = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 #: messages in the built-in queue that are enough for now
 MOST_QUEUED = 10_000
 #: bytes of a cause that is sent along
@@ -51,7 +50,7 @@ class SqsQueue(msgspec.Struct, frozen=True):
     dead_url: str = ""
     endpoint: str = ""
     region: str = "us-east-1"
-    threads: int = 1
+    threads: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
     visibility_s: Annotated[int, msgspec.Meta(ge=1, le=43_200)] = VISIBILITY_MS // 1000
 
     @staticmethod
@@ -84,6 +83,9 @@ class SqsConsumer:
         self.stop = threading.Event()
         self.threads: list[threading.Thread] = []
         self.moved = self.failed = self.dead = 0
+        self.rate, self.receiving = Rate(), True
+        self.depth: tuple[int, int] | None = None
+        self.looked_at = 0.0
 
     def open(self) -> None:
         for number in range(self.queue.threads):
@@ -105,9 +107,11 @@ class SqsConsumer:
                 try:
                     store = store or open_store(self.path, engine=False, create=False)
                     self.step(store)
-                    failures = 0
+                    self.look()
+                    failures, self.receiving = 0, True
                 except Exception as error:  # boto3's errors have no common base, and none of them may end the thread
                     failures += 1
+                    self.receiving = False
                     _LOG.warning("SQS is not answering as it should: %s", type(error).__name__)
                     self.stop.wait(backoff_s(min(failures, 6)))
         finally:
@@ -141,9 +145,30 @@ class SqsConsumer:
             entries = [{"Id": str(n), "ReceiptHandle": m["ReceiptHandle"]} for n, (m, _) in enumerate(good)]
             self.client.delete_message_batch(QueueUrl=self.queue.url, Entries=entries)
             self.moved += len(good)
+            self.rate.add(len(good))
         for failed in bad:  # last: whatever becomes of them, the others are in the store
             self._failed(store, *failed)
         return len(received)
+
+    def look(self) -> None:
+        """How much waits there and is in hand, now and then. Who may not ask receives all the same."""
+        if time.monotonic() - self.looked_at < _LOOK_S:
+            return
+        self.looked_at = time.monotonic()
+        try:
+            asked = self.client.get_queue_attributes(QueueUrl=self.queue.url, AttributeNames=list(_DEPTH))
+        except Exception:  # boto3's errors have no common base
+            self.depth = None
+            return
+        told = asked.get("Attributes", {})
+        self.depth = (int(told.get(_DEPTH[0], 0)), int(told.get(_DEPTH[1], 0)))
+
+    def state(self) -> SqsState:
+        waiting, in_flight = self.depth or (None, None)
+        name = self.queue.url.rpartition("/")[2]
+        return SqsState(
+            name, self.queue.threads, self.receiving, waiting, in_flight, self.moved, self.rate.per_second
+        )  # fmt: skip
 
     def _keep(self, store: Store, rows: list[tuple[str, bytes, bytes]], messages: list[dict[str, Any]]) -> None:
         """While the store is busy the messages stay invisible to others."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from penstock.app.penstock import Penstock
-from penstock.app.pipeline.intake.watcher import FolderPipeline
+from penstock.app.pipeline.intake.folder_pipeline import FolderPipeline
 from penstock.app.runs.queries import check_tenant_name
 from penstock.errors import BadInput, StoreError
 from penstock.executors.parts.objects import Buckets, FolderStore, ObjectError

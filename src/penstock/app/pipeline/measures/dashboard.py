@@ -16,15 +16,16 @@ def _panel(id: str, row: str, title: str, type: str, query: str, unit: str = "sh
 
 PANELS = (
     _panel("success", "Executions", "Success rate", "gauge", "pipeline_success_rate", "percentunit"),
-    _panel("throughput", "Executions", "Ended per minute", "timeseries", "pipeline_throughput_per_minute"),
+    _panel("throughput", "Executions", "Throughput per minute", "timeseries", "pipeline_throughput_per_minute"),
     _panel("retries", "Executions", "Retry rate", "timeseries", "pipeline_retry_rate", "percentunit"),
-    _panel("pending", "PENDING", "Executions that wait", "timeseries", "pipeline_pending_executions"),
-    _panel("oldest", "PENDING", "Oldest that waits", "timeseries", "pipeline_pending_oldest_seconds", "s"),
-    _panel("dwell", "PENDING", "Mean wait", "timeseries", "pipeline_pending_mean_seconds", "s"),
-    _panel("stages", "Failures", "Stages that fail most", "table", "topk(5, pipeline_stage_failures)"),
-    _panel("dlq", "Failures", "Dead messages", "stat", "pipeline_dlq_messages"),
+    _panel("pending", "PENDING", "PENDING executions", "timeseries", "pipeline_pending_executions"),
+    _panel("oldest", "PENDING", "Oldest PENDING", "timeseries", "pipeline_pending_oldest_seconds", "s"),
+    _panel("dwell", "PENDING", "Mean PENDING dwell", "timeseries", "pipeline_pending_mean_seconds", "s"),
+    _panel("stages", "Failures", "Top failing stages", "table", "topk(5, pipeline_stage_failures)"),
+    _panel("dlq", "Failures", "DLQ messages", "stat", "pipeline_dlq_messages"),
     _panel("dlq_rate", "Failures", "DLQ rate", "timeseries", "pipeline_dlq_rate", "percentunit"),
-    _panel("duplicates", "Failures", "Duplicates", "stat", "pipeline_duplicates"),
+    _panel("duplicates", "Failures", "Duplicates dropped", "stat", "pipeline_duplicates"),
+    _panel("told", "Stages", "Stage metrics", "timeseries", "pipeline_stage_metric"),
 )
 
 

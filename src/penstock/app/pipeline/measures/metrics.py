@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.language import MetricThreshold
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE
 from penstock.app.pipeline.measures.usage import DayUsage, usage
 from penstock.app.runs.queries import Queries
 from penstock.dialects.pipeline.stage_rows import moment
@@ -17,13 +17,15 @@ from penstock.errors import PenstockError
 from penstock.lang.pipeline.messages import messages_of
 from penstock.store.address import DEFAULT_TENANT
 from penstock.store.contract import Store
-from penstock.store.executions import FailingStage
+from penstock.store.executions import FailingStage, StageMetric
 from penstock.store.queues import QueueMessage
 
 #: rates are of the last hour
 WINDOW_MS = 3_600_000
 _DAY_MS = 86_400_000
 TOP = 5
+#: runs of the store whose stages are looked at for their own metrics, the newest, and series of them
+_NEWEST_RUNS, MOST_SERIES = 2000, 500
 #: dead messages that are looked into for whose they are
 _LOOKED = 500
 _SETTING = "pipelines.alarms."
@@ -130,6 +132,7 @@ class Figures(msgspec.Struct, kw_only=True):
     dlq: DeadLetters
     ingest: IngestTotals
     failing: list[FailingStage] = []
+    stage_metrics: list[StageMetric] = []
 
     def values(self) -> dict[str, float | None]:
         """By the names of their metrics. What was cancelled says nothing about success."""
@@ -156,7 +159,11 @@ class Figures(msgspec.Struct, kw_only=True):
             ({"pipeline": each.pipeline_code or "", "stage": each.stage_code}, float(each.failures))
             for each in self.failing
         ]
-        return {"pipeline_stage_failures": rows}
+        told = [
+            ({"pipeline": each.pipeline_code, "stage": each.stage_code, "metric": each.metric}, each.mean)
+            for each in self.stage_metrics[:MOST_SERIES]
+        ]
+        return {"pipeline_stage_failures": rows, "pipeline_stage_metric": told}
 
 
 #: what is said about each metric
@@ -172,6 +179,7 @@ HELP = {
     "pipeline_messages": "Messages of today and yesterday.",
     "pipeline_duplicates": "Executions that messages of today and yesterday asked for and that were there already.",
     "pipeline_stage_failures": "The stages that failed most often, 24 hours.",
+    "pipeline_stage_metric": "Mean of a number that a stage's metrics_config names, the newest of the last hour.",
 }
 
 
@@ -195,6 +203,7 @@ def read_figures(store: Store, tenant: str, now: int) -> Figures:
         ),
         dlq=DeadLetters(dead, fresh / every if every else None), ingest=ingest,
         failing=store.failing_stages(tenant, moment(now - _DAY_MS), TOP),
+        stage_metrics=store.stage_metrics(tenant, since, store.last_run() - _NEWEST_RUNS),
     )  # fmt: skip
 
 

@@ -8,10 +8,13 @@ from datetime import UTC, datetime
 import msgspec
 
 from penstock.app.pipeline.definitions import Definition, in_force
-from penstock.app.pipeline.intake.consumer import DEAD_QUEUE, QUEUE
 from penstock.app.pipeline.intake.dead_messages import DeadCause, dead_page
+from penstock.app.pipeline.intake.dead_queue import DEAD_QUEUE, QUEUE
+from penstock.app.pipeline.intake.intake_state import WaysInNow, ways_in_now
+from penstock.app.pipeline.measures.series import SeriesOfHours, first_piece, series_of
 from penstock.app.runs.queries import Queries
 from penstock.host.admission import slots_of
+from penstock.lang.pipeline.keys import number_of
 
 DAY_MS = 86_400_000
 ENDED = ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED")
@@ -39,6 +42,13 @@ class QueueState(msgspec.Struct, rename="camel"):
     why: str | None = None
 
 
+class NextSchedule(msgspec.Struct, rename="camel"):
+    name: str
+    pipeline_code: str
+    next_at: int
+    zone: str
+
+
 class PipelineName(msgspec.Struct, rename="camel"):
     code: str
     name: str
@@ -46,7 +56,7 @@ class PipelineName(msgspec.Struct, rename="camel"):
 
 class Overview(msgspec.Struct, rename="camel", kw_only=True):
     """Of the caller's tenant; what ended, since the day began (UTC). `counts`: by status, those that wait or run now
-    and those that ended today."""
+    and those that ended today. `duplicates`: executions that today's messages asked for and that were there already."""
 
     pending: int
     oldest_pending_at: int | None
@@ -63,6 +73,10 @@ class Overview(msgspec.Struct, rename="camel", kw_only=True):
     queue: QueueState
     dead: QueueState
     pipelines: list[PipelineName]
+    duplicates: int
+    now: WaysInNow
+    next_schedule: NextSchedule | None
+    lately: SeriesOfHours
 
 
 async def overview(door: Queries) -> Overview:
@@ -78,6 +92,7 @@ async def overview(door: Queries) -> Overview:
     waiting, oldest = store.executions_pending(tenant, _moment(now))
     dead = await dead_page(door, size=1)
     ended = sum(counts[status] for status in ENDED)
+    pipelines = [_named(each) for each in in_force(door, tenant)]
     return Overview(
         pending=counts["PENDING"], oldest_pending_at=_ms(oldest) if waiting and oldest else None,
         oldest_limit_s=_OLDEST_S, running=counts["RUNNING"], slots=slots_of(door.settings),
@@ -86,8 +101,16 @@ async def overview(door: Queries) -> Overview:
         failures=[FailedWith(code, count) for code, count in failures.most_common()],
         ways_in=[WayIn(trigger, count) for trigger, count in store.begun_by_trigger(tenant, store.first_run_at(start))],
         queue=_waiting(door), dead=_dead(dead.total, dead.causes),
-        pipelines=[_named(each) for each in in_force(door, tenant)],
+        pipelines=pipelines,
+        duplicates=sum(row.duplicates for row in store.ingest_days(tenant, day[:10])),
+        now=ways_in_now(door), next_schedule=_next(door), lately=_lately(door, now, pipelines),
     )  # fmt: skip
+
+
+def _lately(door: Queries, now: int, pipelines: list[PipelineName]) -> SeriesOfHours:
+    since = first_piece(now)
+    pieces = door.store.execution_pieces(door.tenant, _moment(since))
+    return series_of(pieces, {number_of(each.code): each.code for each in pipelines}, since)
 
 
 def _moment(at: int) -> str:
@@ -106,9 +129,17 @@ def _named(definition: Definition) -> PipelineName:
     return PipelineName(definition.code, str(definition.about.get("pipeline_name") or definition.code))
 
 
+def _next(door: Queries) -> NextSchedule | None:
+    coming = [(row.next_at, row) for row in door.store.file_schedules(door.tenant) if row.next_at is not None]
+    if not coming:
+        return None
+    at, row = min(coming, key=lambda each: each[0])
+    return NextSchedule(row.name, row.code, at, row.zone)
+
+
 def _waiting(door: Queries) -> QueueState:
-    first = door.store.queued(QUEUE, limit=1)
-    return QueueState(QUEUE, door.store.queue_size(QUEUE), first[0].sent_at if first else None)
+    count, oldest = door.store.queue_head(QUEUE, door.now(), 1)
+    return QueueState(QUEUE, door.store.queue_size(QUEUE), oldest if count else None)
 
 
 def _dead(size: int, causes: list[DeadCause]) -> QueueState:

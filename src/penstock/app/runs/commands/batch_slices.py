@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from penstock.app.runs.commands.batch_care import CARELESS, Care
 from penstock.app.runs.commands.bulk import BulkCommand
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.search import Filters, count_runs, find_rows
@@ -24,6 +25,7 @@ class Asked(msgspec.Struct, kw_only=True):
     filters: Filters | None = None
     ids: list[str] | None = None
     reason: str | None = None
+    care: Care = CARELESS
 
 
 class Step(msgspec.Struct, array_like=True, frozen=True):

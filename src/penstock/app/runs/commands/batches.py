@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from penstock.app.access.audit import AuditLog
+from penstock.app.runs.commands.batch_care import CARELESS, STOPPED, WATCHING, Care, Results
 from penstock.app.runs.commands.batch_slices import (
     Asked,
     done_before,
@@ -31,6 +32,7 @@ from penstock.app.runs.runs import Runs
 from penstock.app.runs.search import Filters
 from penstock.errors import BadInput, BatchesTooMany, BatchNotFound, PenstockError, StoreError
 from penstock.store.batches import BatchRow
+from penstock.store.contract import Store
 
 #: of one tenant at a time; so many runs can be named by their ids; so many refusals are kept
 MOST_RUNNING, MOST_IDS, _REFUSALS = 4, 1000, 100
@@ -40,13 +42,14 @@ _NOBODY = pack([])
 _asked = msgspec.msgpack.Decoder(Asked)
 _refusals = msgspec.msgpack.Decoder(list[Refusal])
 
-State = Literal["running", "done", "cancelled", "failed"]
+State = Literal["running", "paused", "done", "cancelled", "failed"]
 
 
 class Batch(msgspec.Struct, kw_only=True):
     """`total` is how many fitted at the beginning, None where only looking tells. `looked` are the runs that fitted
-    so far: those that it was `done` to, and those that have `refused`, of which the first are told. `code` and
-    `message` say why it has failed."""
+    so far: those that it was `done` to, and those that have `refused`, of which the first are told. Where their end is
+    watched, `through` of those came through and `back` have failed again. `code` and `message` say why it has failed,
+    or is paused by itself."""
 
     id: str
     verb: str
@@ -62,20 +65,26 @@ class Batch(msgspec.Struct, kw_only=True):
     ended_at: int | None
     code: str | None
     message: str | None
+    care: Care
+    through: int
+    back: int
 
 
-def batch_of(row: BatchRow) -> Batch:
+def batch_of(store: Store, row: BatchRow) -> Batch:
+    """With how those have ended meanwhile that were begun before it was paused or cancelled."""
+    asked = _asked.decode(row.asked)
+    through, back = Results(asked.care, row.watched).read(store)
     return Batch(
-        id=row.id, verb=row.verb, by=row.by, reason=_asked.decode(row.asked).reason, state=cast(State, row.state),
+        id=row.id, verb=row.verb, by=row.by, reason=asked.reason, state=cast(State, row.state),
         total=row.total, looked=row.looked, done=row.done, refused=row.refused,
         refusals=_refusals.decode(row.refusals), started_at=row.started_at, ended_at=row.ended_at, code=row.code,
-        message=row.message,
+        message=row.message, care=asked.care, through=row.through + through, back=row.back + back,
     )  # fmt: skip
 
 
 def begin(
     door: Queries, command: BulkCommand, filters: Filters | None = None, ids: list[str] | None = None,
-    reason: str | None = None,
+    reason: str | None = None, care: Care = CARELESS,
 ) -> Batch:  # fmt: skip
     """Written down: whoever drives the store does it. Raises NotAllowed, BadInput, BatchesTooMany."""
     command.check()
@@ -84,7 +93,7 @@ def begin(
             what="the runs", why=f"{len(ids)} are named, and at most {MOST_IDS} can be", hint="Use a filter."
         )
     named = None if ids is None else [*dict.fromkeys(ids)]
-    asked = Asked(command=command, filters=filters, ids=named, reason=reason)
+    asked = Asked(command=command, filters=filters, ids=named, reason=reason, care=care)
     row = BatchRow(
         tenant=door.tenant, id=secrets.token_hex(8), verb=command.verb, by=command.user, state="running",
         asked=pack(asked), place=first_place(door, asked), slice=_NOBODY, total=total(door, asked), looked=0, done=0,
@@ -92,7 +101,7 @@ def begin(
     )  # fmt: skip
     if not door.store.add_batch(row, MOST_RUNNING):
         raise BatchesTooMany(count=MOST_RUNNING, retry_s=5)
-    return batch_of(row)
+    return batch_of(door.store, row)
 
 
 def get(door: Queries, id: str) -> Batch:
@@ -100,21 +109,36 @@ def get(door: Queries, id: str) -> Batch:
     row = door.store.batch(door.tenant, id)
     if row is None:
         raise BatchNotFound(batch=id)
-    return batch_of(row)
+    return batch_of(door.store, row)
 
 
 def each(door: Queries, before: tuple[int, str] | None = None, limit: int = 50) -> list[Batch]:
     """The newest first."""
-    return [batch_of(row) for row in door.store.batches(door.tenant, before=before, limit=limit)]
+    return [batch_of(door.store, row) for row in door.store.batches(door.tenant, before=before, limit=limit)]
 
 
 def cancel(door: Queries, id: str) -> Batch:
     """What is done stays done. Whoever does it begins no more slices, and no more runs where it is this process. One
     that is over stays as it is. Raises BatchNotFound."""
-    batch, row = get(door, id), door.store.batch(door.tenant, id)
-    if row is not None and door.store.move_batch(replace(row, state="cancelled", ended_at=door.now())):
-        return get(door, id)
-    return batch
+    return _turned(door, id, "cancelled", ("running", "paused"))
+
+
+def pause(door: Queries, id: str) -> Batch:
+    """Nothing more is begun until somebody goes on with it. One that does not run stays as it is. Raises
+    BatchNotFound."""
+    return _turned(door, id, "paused", ("running",))
+
+
+def resume(door: Queries, id: str) -> Batch:
+    """Goes on where it was; one that has stopped by itself counts its failures anew. One that is not paused stays as it
+    is. Raises BatchNotFound."""
+    return _turned(door, id, "running", ("paused",))
+
+
+def _turned(door: Queries, id: str, state: State, of: tuple[State, ...]) -> Batch:
+    get(door, id)
+    door.store.turn_batch(door.tenant, id, state, door.now() if state == "cancelled" else None, of)
+    return get(door, id)
 
 
 class Batches:
@@ -157,11 +181,22 @@ class Batches:
 
     async def cancel(self, door: Queries, id: str) -> Batch:
         """When it returns, nothing more is begun. Raises BatchNotFound."""
-        cancel(door, id)
-        doing = self._doing.get((door.tenant, id))
-        if doing is not None:
+        return await self._stopped(door, cancel(door, id))
+
+    async def pause(self, door: Queries, id: str) -> Batch:
+        """The same, until it is resumed."""
+        return await self._stopped(door, pause(door, id))
+
+    async def _stopped(self, door: Queries, batch: Batch) -> Batch:
+        doing = self._doing.get((door.tenant, batch.id))
+        if doing is not None and batch.state != "running":
             await doing.stopped()
-        return get(door, id)
+        return get(door, batch.id)
+
+    def resume(self, door: Queries, id: str) -> Batch:
+        batch = resume(door, id)
+        self.look()
+        return batch
 
     async def close(self) -> None:
         """They stay under way in the store, for whoever drives it next."""
@@ -179,12 +214,14 @@ class _Doing:
         self.asked: Asked = _asked.decode(row.asked)
         self.steps = read_steps(row.slice)
         self.refusals: list[Refusal] = _refusals.decode(row.refusals)
+        self.results = Results(self.asked.care, row.watched)
         self.stopping = False
         self.task = asyncio.ensure_future(self._go())
 
     @property
     def batch(self) -> Batch:
-        return batch_of(replace(self.row, refusals=pack(self.refusals)))
+        row = replace(self.row, refusals=pack(self.refusals), watched=self.results.packed())
+        return batch_of(self.door.store, row)
 
     async def stopped(self) -> None:
         """The run that is under way is waited for, so that it is counted."""
@@ -199,6 +236,8 @@ class _Doing:
             while self.row.place is not None and not self.stopping:
                 await self._next_slice(self.row.place)
                 await self._do()
+            while self.results.under_way and not self.stopping:
+                await self._look()
             if not self.stopping:
                 await self._end("done")
         except StoreError:
@@ -221,12 +260,46 @@ class _Doing:
         command = self.asked.command
         while self.steps and not self.stopping:
             step = self.steps[0]
+            await self._room()
+            if self.stopping:
+                break
             refusal = None
             if not again or not done_before(self.door, command, step):
                 refusal = await command_run(self.door, command, step.run, id=f"batch:{self.row.id}")
             self._count(refusal)
+            if refusal is None:
+                self.results.sent(step.no)
             self.steps = self.steps[1:]
         if self.stopping:
+            self._move()
+
+    async def _room(self) -> None:
+        """Waits for its turn at the speed that was asked for, and for results where too many are not known."""
+        if self.results.due(asyncio.get_running_loop().time()):
+            await self._read_results()
+        while self.results.full(self.row.done) and not self.stopping:
+            await self._look()
+        pause_s = self.results.pause_s(asyncio.get_running_loop().time())
+        if pause_s > 0 and not self.stopping:
+            await asyncio.sleep(pause_s)
+
+    async def _look(self) -> None:
+        await self._read_results()
+        if not self.stopping:
+            await asyncio.sleep(WATCHING)
+
+    async def _read_results(self) -> None:
+        """How those that were sent have ended; pauses where too many of them have failed again."""
+        through, back = self.results.read(self.door.store)
+        if through or back:
+            self.row = replace(self.row, through=self.row.through + through, back=self.row.back + back)
+        why = self.results.stops()
+        if why is not None:
+            self.results.forget()
+            self.row = replace(self.row, state="paused", code=STOPPED, message=why)
+            await self._recorded("batch.stopped", {"why": why})
+            self.stopping = True
+        if through or back or why:
             self._move()
 
     def _count(self, refusal: Refusal | None) -> None:
@@ -239,7 +312,9 @@ class _Doing:
             self.refusals.append(refusal)
 
     def _move(self) -> None:
-        row = self.row = replace(self.row, slice=pack(self.steps), refusals=pack(self.refusals))
+        row = self.row = replace(
+            self.row, slice=pack(self.steps), refusals=pack(self.refusals), watched=self.results.packed()
+        )
         if not self.door.store.move_batch(row):  # somebody has cancelled it
             self.stopping = True
             self.door.store.count_batch(row)

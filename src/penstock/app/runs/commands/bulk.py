@@ -89,7 +89,8 @@ async def command_run(
     verb = command.verb
     try:
         row = door.row(run)
-        allowed = {move.verb for move in moves(door.reading(row), permissions=command.permissions)}
+        offered = moves(door.reading(row), permissions=command.permissions, settings=door.settings)
+        allowed = {move.verb for move in offered}
         if verb not in allowed and not (verb == "signal" and "pause" in allowed):
             language, now = door.nets.get(row.net).net.language, door.status(row.id)
             code = dialect_of(language).conflict.code

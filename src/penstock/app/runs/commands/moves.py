@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
+from penstock.app.language import app_language
 from penstock.app.runs.reading import RunReading
 from penstock.kernel.state import BACKOFF, COMPLETED, EFFECT, RUNNING, STATUS, SUSPENDED, WAITING, Firing, State
 from penstock.lifecycle.run import RUN
@@ -41,9 +43,14 @@ class Move(msgspec.Struct, kw_only=True):
     allowed: bool = True
 
 
-def moves(reading: RunReading, *, permissions: Collection[str] | None = None) -> list[Move]:
-    """Only what the kernel would not refuse now, and the caller may do; None: everything. Costs the open firings."""
-    return moves_of(reading.state, reading.net, permissions=permissions)
+def moves(
+    reading: RunReading, *, permissions: Collection[str] | None = None, settings: Mapping[str, Any] | None = None
+) -> list[Move]:
+    """Only what neither the kernel nor the language would refuse now, and the caller may do; None: everything. Costs
+    the open firings."""
+    withheld = app_language(reading.net.net.language).withheld(reading.state.status, settings or {})
+    offered = moves_of(reading.state, reading.net, permissions=permissions)
+    return [move for move in offered if move.verb not in withheld] if withheld else offered
 
 
 def moves_of(st: State, net: Compiled, *, permissions: Collection[str] | None = None) -> list[Move]:

@@ -11,7 +11,7 @@ import msgspec
 
 from penstock.app.access.candidates import Who, for_anybody, id_of
 from penstock.app.engine import Engine
-from penstock.app.language import app_language
+from penstock.app.language import AppLanguage, app_language
 from penstock.app.releases.triggers import EventReceipt, event_row, receipt_of
 from penstock.app.runs.commands.answers import answer_to, check_result, not_waiting, refusal_of
 from penstock.app.runs.queries import Queries
@@ -129,6 +129,9 @@ class RunCommands:
             raise ApproverDenied(user="Somebody without a name", item=asked.id)
 
     async def cancel(self, run: str, mode: str) -> None:
+        row = self.door.row(run)
+        if await self._language(row).cancel(self.door, row):
+            return
         calls = await self._calls(run)
         await self.command(run, C.cancel(mode))
         for id in (child_id(key) for key in calls if mode == "now"):
@@ -136,6 +139,14 @@ class RunCommands:
                 called = self.door.row(id)
                 if called.id == id and called.status < COMPLETED:
                     await self.cancel(id, mode)
+
+    async def retry(self, run: str, how: str) -> None:
+        row = self.door.row(run)
+        if not await self._language(row).retry(self.door, row, how):
+            await self.command(row, C.retry(how))
+
+    def _language(self, row: RunRow) -> AppLanguage:
+        return app_language(self.door.nets.get(row.net).net.language)
 
     async def _calls(self, run: str) -> list[str]:
         """The keys of the runs that it has called and waits for: from its checkpoint, where that names them."""

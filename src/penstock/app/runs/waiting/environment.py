@@ -9,6 +9,7 @@ import msgspec
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.waiting.breakers import breakers
 from penstock.host.gate import PLACES, WaitingEffects
+from penstock.host.taken_places import TakenPlaces
 from penstock.store.address import driver_of
 
 if TYPE_CHECKING:  # who only looks need not import an engine
@@ -17,12 +18,14 @@ if TYPE_CHECKING:  # who only looks need not import an engine
 
 class Environment(msgspec.Struct):
     """`driven` is None where nobody can say. `parked` are effects that wait at the gate of this process, by run and
-    firing: what for, and until when if that is known."""
+    firing: what for, and until when if that is known. `places` are those of runs that queue; None where this process
+    does not give them out."""
 
     now: int
     breakers: dict[str, int] = {}  # open ones by name, and since when
     driven: bool | None = None
     parked: dict[tuple[int, int], tuple[str, int | None]] = {}
+    places: TakenPlaces | None = None
 
 
 def read_environment(door: Queries) -> Environment:
@@ -35,7 +38,7 @@ def read_environment(door: Queries) -> Environment:
         if breaker.status == "open"
     }
     if host is not None:
-        return Environment(door.now(), opened, True, held_effects(host))
+        return Environment(door.now(), opened, True, held_effects(host), host.admission.places(door.tenant))
     path = getattr(door.store, "path", None)
     driven = None if path is None else driver_of(path) is not None
     return Environment(door.now(), opened, driven, door.parked_elsewhere)

@@ -82,6 +82,7 @@ def reasons(context: WaitContext) -> list[WaitReason]:
     if context.st.status >= COMPLETED:
         return list(_failed(context)) if context.st.status == FAILED else []
     wait_reasons = [*_undriven(context), *dead_joins(context), *_again(context), *_full(context), *_paused(context)]
+    wait_reasons += _not_admitted(context)
     for firing in context.st.firings.values():
         wait_reasons += reasons_of_firing(context, firing)
         if len(wait_reasons) > MOST:
@@ -157,6 +158,19 @@ def _full(context: WaitContext) -> Iterator[WaitReason]:
                 rank=6, kind="limit", node=context.author(node), label=context.label(node), what=node.group,
                 then=Followup("continue"), of=limit,
             )  # fmt: skip
+
+
+def _not_admitted(context: WaitContext) -> Iterator[WaitReason]:
+    """It queues, and a limit has no place for it. What waits for its own retry is not in the queue yet."""
+    st, net, places = context.st, context.net.net, context.environment.places
+    if st.status != PENDING or not net.queued or places is None or st.paused:
+        return
+    if any(timer.why == "run_retry" for timer in st.timers.values()):
+        return
+    for limit in places.full(net):
+        yield WaitReason(
+            rank=6, kind="limit", what=limit.name, since=st.at or None, then=Followup("continue"), of=limit.places
+        )
 
 
 def _paused(context: WaitContext) -> Iterator[WaitReason]:

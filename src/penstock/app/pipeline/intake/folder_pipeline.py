@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ from penstock.app.pipeline.executions import Execution, execution
 from penstock.app.pipeline.intake.folder_watch import FolderWatch
 from penstock.app.pipeline.intake.ingest import Ingest
 from penstock.app.pipeline.intake.results import NoPlace, Results
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, RunAmbiguous, RunNotFound
 from penstock.executors.parts.objects import Buckets, ObjectError
 from penstock.host.loaded_run import LoadedRun
 from penstock.kernel.state import COMPLETED
 
 #: messages that are taken at once
 _AT_ONCE = 500
+#: executions that are looked at in one step
+_LOOKS = 500
 #: when a delivery is tried again
 _AGAIN_MS = 3000
+_DAY_MS = 86_400_000
 
 
 class Moved(msgspec.Struct):
@@ -45,6 +49,8 @@ class FolderPipeline:
         self.mine: dict[str, None] = {}  # executions that have not ended, or are not delivered
         self.moved: dict[str, None] = {}
         self.again: dict[str, int] = {}  # when it is delivered again
+        self.taken: dict[int, int] = {}  # by day: files that began something
+        self.last_at: int | None = None
         self.unmatched: list[str] = []  # keys of files that no definition takes
         door.host.turns.on_facts.append(self._on_facts)
 
@@ -67,8 +73,12 @@ class FolderPipeline:
             if at <= now:
                 del self.again[run]
                 self.moved[run] = None
-        moved, self.moved = self.moved, {}
-        return [await self._look(run) for run in moved]
+        looks = []
+        for run in list(itertools.islice(self.moved, _LOOKS)):
+            self.moved.pop(run)
+            looks.append(await self._look(run))
+            await asyncio.sleep(0)  # each costs a fold: others have their turn in between
+        return looks
 
     @property
     def idle(self) -> bool:
@@ -80,6 +90,8 @@ class FolderPipeline:
             if receipt.refused is not None:  # no room now: the file stays where it is, and is told again
                 continue
             self.watch.done(message)
+            if receipt.started or receipt.collected:
+                self._count()
             for run in receipt.started:
                 self.mine[run] = self.moved[run] = None
             for run in receipt.known:
@@ -88,11 +100,24 @@ class FolderPipeline:
             if not (receipt.started or receipt.known or receipt.collected):
                 self.unmatched.append(message.key)
 
+    def _count(self) -> None:
+        self.last_at = self.door.now()
+        today = self.last_at // _DAY_MS
+        self.taken = {today: self.taken.get(today, 0) + 1}
+
     def _is_open(self, key: str, run: str) -> bool:
-        """After a restart: it goes on, or it has ended and nothing lies beside its file yet."""
+        """After a restart: it goes on, or it has ended and neither its results nor those of a later execution lie
+        beside its file yet."""
         row = self.door.row(run)
-        code = self.door.nets.get(row.net).net.name
-        return row.status < COMPLETED or not self.results.delivered(key, code, row.id)
+        if row.status < COMPLETED:
+            return True
+        delivered = self.results.delivered(key, self.door.nets.get(row.net).net.name)
+        if delivered is None or delivered == row.id:
+            return delivered is None
+        try:
+            return self.door.row(delivered).no < row.no
+        except (RunNotFound, RunAmbiguous):  # of another store
+            return True
 
     async def _look(self, run: str) -> Moved:
         look = execution(self.door, run)

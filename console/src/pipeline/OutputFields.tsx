@@ -5,7 +5,7 @@ import { JsonView } from "../run/Panel";
 import { useWords } from "../words";
 
 /** Fields of a small output, each with its confidence where it has one. */
-export function Fields({ value }: { value: Json }): ReactNode {
+export function OutputFields({ value }: { value: Json }): ReactNode {
   const { f } = useWords();
   if (typeof value !== "object" || value === null || Array.isArray(value)) return <JsonView value={value} />;
   const flat = Object.entries(value).flatMap(([name, inner]): { name: string; text: string; sure: number | null }[] => {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from asyncio import sleep
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
 from penstock.app.pipeline.executions import Execution, read_execution
 from penstock.app.runs.queries import Queries
+from penstock.app.runs.waiting.environment import read_environment
 from penstock.dialects.pipeline.stage_rows import moment
 from penstock.lang.pipeline.keys import number_of
 from penstock.store.execution_lists import ExecutionWanted
@@ -40,15 +41,27 @@ class ExecutionPage(msgspec.Struct):
 
 async def execution_page(door: Queries, wanted: ExecutionFilter, page: int, size: int) -> ExecutionPage:
     """Costs the rows that fit, and a fold of each on the page. `page` counts from 0."""
-    rows = ExecutionWanted(
+    from asyncio import sleep  # commands that only look do not need it
+
+    listed = ExecutionPage([], page, size, door.store.count_executions(_rows(door, wanted)))
+    for look in executions(door, wanted, page * size, size):
+        listed.items.append(look)
+        await sleep(0)
+    return listed
+
+
+def executions(door: Queries, wanted: ExecutionFilter, skip: int, limit: int) -> Iterator[Execution]:
+    """Each is folded when it is taken."""
+    ids = door.store.find_executions(_rows(door, wanted), skip, limit)
+    environment = read_environment(door)
+    return (read_execution(door, door.row(id), environment)[0] for id in ids)
+
+
+def _rows(door: Queries, wanted: ExecutionFilter) -> ExecutionWanted:
+    return ExecutionWanted(
         tenant=door.tenant, status=wanted.status, organization=wanted.organization, file=wanted.file,
         pipeline=number_of(wanted.pipeline) if wanted.pipeline is not None else None,
         since=moment(wanted.since) if wanted.since is not None else None,
         until=moment(wanted.until) if wanted.until is not None else None,
         text=wanted.text, queue=wanted.order == "queue",
     )  # fmt: skip
-    listed = ExecutionPage([], page, size, door.store.count_executions(rows))
-    for id in door.store.find_executions(rows, page * size, size):
-        listed.items.append(read_execution(door, door.row(id))[0])
-        await sleep(0)
-    return listed

@@ -8,6 +8,6 @@ from typing import Any
 from penstock.net.model import Net
 
 
-def about(net: Net) -> Mapping[str, Any]:
+def definition_snapshot(net: Net) -> Mapping[str, Any]:
     kept = net.declares.policies.get("pipeline")
     return kept if isinstance(kept, Mapping) else {}

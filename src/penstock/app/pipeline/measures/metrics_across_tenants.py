@@ -16,7 +16,7 @@ from penstock.app.pipeline.measures.metrics import (
 )
 from penstock.store.address import DEFAULT_TENANT
 from penstock.store.contract import Store
-from penstock.store.executions import FailingStage
+from penstock.store.executions import FailingStage, StageMetric
 
 _BADLY = frozenset({"FAILED", "TIMEOUT"})
 
@@ -56,6 +56,7 @@ def together(many: Sequence[Figures]) -> Figures:
         every.ingest.messages += one.ingest.messages
         every.ingest.duplicate += one.ingest.duplicate
         every.failing = _most([*every.failing, *one.failing])
+        every.stage_metrics = _means([*every.stage_metrics, *one.stage_metrics])
     return every
 
 
@@ -65,6 +66,16 @@ def _most(stages: list[FailingStage]) -> list[FailingStage]:
         at = (each.pipeline_code, each.stage_code)
         counts[at] = counts.get(at, 0) + each.failures
     return [FailingStage(*at, count) for at, count in sorted(counts.items(), key=lambda pair: -pair[1])[:5]]
+
+
+def _means(metrics: list[StageMetric]) -> list[StageMetric]:
+    """Of several tenants together: each counts as often as its stages have told it."""
+    sums: dict[tuple[str, str, str], tuple[float, int]] = {}
+    for each in metrics:
+        at = (each.pipeline_code, each.stage_code, each.metric)
+        total, count = sums.get(at, (0.0, 0))
+        sums[at] = (total + each.mean * each.count, count + each.count)
+    return [StageMetric(*at, total / count, count) for at, (total, count) in sorted(sums.items())]
 
 
 def _larger(left: Any, right: Any) -> Any:
