@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 #: in the order in which a document is tried
-HOUSE = ("decision", "diagram", "pipeline", "process")
+HOUSE = ("decision", "diagram", "pipeline", "plan", "process")
 LANGUAGES, DIALECTS, APPS = "penstock.languages", "penstock.dialects", "penstock.apps"
 COMMANDS, ROUTERS = "penstock.commands", "penstock.routers"
 #: where the part of a language of the house stands, and its name there

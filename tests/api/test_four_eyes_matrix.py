@@ -297,7 +297,8 @@ _THINGS = (
     "connections", "calendars", "channels", "mcp-servers", "collections", "aas-shells", "robots", "agents", "tools",
     "roles",
 )  # fmt: skip
-_RUN = ("cancel", "pause", "resume", "retry", "compensate", "fork", "signal", "resolve", "skip")
+_RUN = ("cancel", "pause", "resume", "retry", "compensate", "fork", "signal", "resolve", "skip", "migrate",
+        "undo-migration")  # fmt: skip
 _INBOX = (
     "approve", "reject", "judge", "respond", "claim", "release", "delegate", "comment", "escalate", "looking",
 )  # fmt: skip

@@ -15,6 +15,7 @@ from penstock.store.execution_tables import EXECUTION
 from penstock.store.releases import ReleaseRow
 from penstock.store.run_lists import Ranking, RunFilter
 from penstock.store.run_store import PendingRun
+from penstock.store.task_tables import TASK_TABLES
 from tests.contract.store_suite import PostgresKit, a_batch, a_net, a_run, a_turn
 
 RUNS = 4000
@@ -47,6 +48,8 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresKit]:
         "INSERT INTO file_schedule(tenant, name, code, type, zone, active, next_at, created_at, updated_at) SELECT"
         " 't' || n % 50, 'x', 'A', 'CRON', 'UTC', 1 - sign(n % 50), n, n, n FROM generate_series(1, 9000) n"
     )
+    for statement in projects_sql():
+        one.ask(statement)
     one.ask("ANALYZE")
     yield one
     one.close()
@@ -61,6 +64,30 @@ def executions_sql() -> str:
     plain = {"int": "n", "text": "'x' || n"}
     columns = [own.get(c.name, f"'{c.words[0]}'" if c.words else plain[c.type]) for c in EXECUTION.columns]
     return f"INSERT INTO execution SELECT {', '.join(columns)} FROM generate_series(1, 9000) n"
+
+
+def projects_sql() -> Iterator[str]:
+    """Fifty tenants with their projects, runs, tasks and reports; few tasks are under way, few executions open."""
+    plain = {"int": "n", "text": "'x' || n"}
+    own: dict[str, dict[str, str]] = {
+        "project": {"tenant": "'t' || n % 50", "id": "'p' || n", "run": "'run' || n", "path": "'/x' || n"},
+        "task": {
+            "run": "'r' || n % 500", "id": "'k' || n", "removed": "0", "review_required": "0",
+            "status": "CASE n % 100 WHEN 0 THEN 'in_progress' WHEN 1 THEN 'failed' ELSE 'completed' END",
+        },
+        "task_agent": {"run": "'r' || n % 500", "name": "'a' || n", "removed": "0"},
+        "task_execution": {
+            "run": "'r' || n % 50", "session": "'s' || n", "tenant": "'t' || n % 50", "project": "'p' || n % 4",
+            "task": "'k' || n % 9", "completed_at": "CASE n % 100 WHEN 0 THEN NULL ELSE n END",
+        },
+        "task_session": {"session": "'s' || n"},
+        "report": {"id": "'i' || n", "tenant": "'t' || 5 + n % 5", "project": "'p' || n % 4", "type": "'y' || n % 8"},
+        "reports_archive": {"id": "'i' || n", "tenant": "'t' || 5 + n % 5", "type": "'y' || n % 8"},
+    }  # fmt: skip
+    for table in TASK_TABLES:
+        mine = own[table.name]
+        columns = [mine.get(c.name, f"'{c.words[0]}'" if c.words else plain[c.type]) for c in table.columns]
+        yield f'INSERT INTO "{table.name}" SELECT {", ".join(columns)} FROM generate_series(1, 9000) n'
 
 
 def fill(store: Any, numbers: range) -> None:
@@ -173,6 +200,25 @@ ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {
         )
         for name, (wanted, index) in LISTED.items()
     },
+    "projects": (lambda s: s.projects("t7"), ""),
+    "a project by its folder": (lambda s: s.project_by_path("t7", "/x7"), ""),
+    "a project by its run": (lambda s: s.project_of_run("run7"), "project_run"),
+    "tasks of a run": (lambda s: s.tasks("r7"), ""),
+    "tasks by status (T-6.1.3)": (lambda s: s.tasks("r7", ("in_progress",)), ""),
+    "tasks counted": (lambda s: s.task_counts("r7"), ""),
+    "tasks to review": (lambda s: s.review_count("r7"), ""),
+    "last updates (T-6.1.5)": (lambda s: s.recent_tasks("r7"), "task_updated"),
+    "agents": (lambda s: s.task_agents("r7"), ""),
+    "last executions (T-6.1.5)": (lambda s: s.task_executions("t7", "p1", limit=5), "task_execution_project"),
+    "executions of a task": (lambda s: s.task_executions("t7", "p1", task="k5"), "task_execution_task"),
+    "executions that ended last": (lambda s: s.finished_executions("t7", "p1"), "task_execution_ended"),
+    "executions that run": (lambda s: s.open_executions("t7", "p1"), "task_execution_open"),
+    "an execution": (lambda s: s.task_execution("t7", "s7"), "task_execution_session"),
+    "reports": (lambda s: s.reports("t7"), "report_time"),
+    "reports of a type": (lambda s: s.reports("t7", type="zombie"), "report_type"),
+    "reports of a project": (lambda s: s.reports("t7", project="p1"), "report_project"),
+    "reports of both": (lambda s: s.reports("t7", type="zombie", project="p1", before=9000), "report_both"),
+    "reports put away": (lambda s: s.reports("t7", type="zombie", archived=True), "reports_archive_type"),
     "executions of the last hours (F-7.2)": (lambda s: s.execution_pieces("t1", "y"), "execution_ended"),
     "newest judgments": (lambda s: s.judgments("t", limit=20), "judgment_at"),
     "sorted by time": (lambda s: s.ranked_runs(EVERY, Ranking(by="updated_at"), 50, 2000), "run_updated"),
@@ -242,7 +288,7 @@ def plan_of(c: Any, sql: str, values: tuple[Any, ...]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "field", ["moved", "ended", "item_moved", "unwait", "inbox_answered", "event_taken", "intent_gone"]
+    "field", ["moved", "ended", "item_moved", "unwait", "inbox_answered", "event_taken", "intent_gone", "project_moved"]
 )
 def test_what_a_batch_changes_is_found_by_its_key(kit: PostgresKit, field: str) -> None:
     """A batch is planned while the tables are empty and kept for the life of the connection: it must be right for a

@@ -13,7 +13,7 @@ from penstock.executors.contract import failed
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
 from penstock.kernel import command as C
-from penstock.net.model import Body, Branch, Declares, Edge, Net, Node, Trigger, Work
+from penstock.net.model import Body, Branch, Declares, Edge, Effect, Net, Node, Pool, Trigger, Work
 from penstock.store.tables import PROJECTIONS
 from tests.contract.store_suite import Capability, Kit, needs
 from tests.host.rig import END, QUICK, START, Fn, chain, fan, task, wait, work
@@ -54,6 +54,17 @@ def stages() -> Net:
     return replace(chain(task("a", retry=QUICK), wait("w"), name="stages"), language="pipeline", declares=known)
 
 
+def tasks() -> Net:
+    """A plan of two tasks and one agent, of which the second is doubtful and waits for a review (T-X.14)."""
+    known = Declares(policies={"plan": {"tasks": {"a": {"title": "A"}, "b": {"title": "B", "depends_on": ["a"]}}}})
+    review = Work(agent=True, approve_if="draft.node == 'b'")
+    nodes = [
+        Node(id=id, kind="work", pool="agents", effect=Effect(executor="x"), work=review, retry=QUICK) for id in "ab"
+    ]
+    pools = {"agents": Pool(places=("claude",), most=1)}
+    return replace(chain(*nodes, name="tasks"), language="plan", declares=known, pools=pools)
+
+
 def no_way_out() -> Net:
     """An answer that no branch takes: an incident."""
     nodes = (START, task("a", split="first", retry=QUICK), END)
@@ -73,7 +84,7 @@ async def life(host: Host, clock: ManualClock) -> None:
     people = chain(work("p"), work("q"), name="people")
     nets = [plain, fan(wait("v"), wait("w"), work("p")), timed_work(), branches(), people, no_way_out(), activities()]
     nets.append(chain(task("once"), name="once"))  # fails; one of its three runs is taken up again
-    nets.append(stages())
+    nets += [stages(), tasks()]
     for net in nets:
         number = host.release(net)
         for n in range(3):
@@ -106,13 +117,15 @@ def test_rebuilt_projections_are_the_live_ones(kit: Kit, batch: int) -> None:
 
     async def scene() -> dict[str, list[tuple[Any, ...]]]:
         clock = ManualClock()
-        x = Fn(lambda request: failed("NO", "transient", "no") if request.attempt < 2 else {"ok": request.node})
+        x = Fn(
+            lambda request: failed("NO", "transient", "no") if request.attempt < 2 else {"node": request.node, "pid": 7}
+        )
         host = Host(kit.open(), {"x": x}, clock=clock, batch=batch)
         await life(host, clock)
         before = dump(kit)
         for _ in range(2):
             assert (
-                host.store.rebuild(lambda row, journal, rows: rows_of(row, journal, rows, host.nets.of) and None) == 27
+                host.store.rebuild(lambda row, journal, rows: rows_of(row, journal, rows, host.nets.of) and None) == 30
             )
             assert dump(kit) == before
         await host.close()
@@ -122,9 +135,12 @@ def test_rebuilt_projections_are_the_live_ones(kit: Kit, batch: int) -> None:
     assert {name: bool(rows) for name, rows in before.items()} == {
         "firing": True, "waiting": True, "item": True, "work": True, "incident": True, "cause": True,
         "judgment": False, "execution": True, "stage_log": True, "usage": True,
+        "task": True, "task_agent": True, "task_execution": True,
     }  # fmt: skip
     statuses = {row[3] for row in before["item"]}
     assert {"TODO", "IN_PROGRESS", "DONE", "CANCELLED"} <= statuses
+    assert {row[6] for row in before["task"]} == {"pending", "completed"}
+    assert {row[7] for row in before["task_execution"]} == {"completed", "failed"}
     assert [(row[0], row[5:]) for row in before["cause"]] == [(no, ("once", "NO", "no")) for no in (22, 23)]
 
 

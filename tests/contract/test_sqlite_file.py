@@ -29,7 +29,10 @@ from tests.contract.store_suite import a_batch, a_net, a_run, a_turn, python, st
 TYPE = {"int": "INTEGER", "text": "TEXT", "blob": "BLOB"}
 FIRST = Path(__file__).with_name("schema_1.sql")
 #: what a store of each version had; none of them changes again
-OLDER = {1: FIRST, **{n: Path(__file__).with_name(f"schema_{n}.sql") for n in (2, 3, 4)}}
+OLDER = {1: FIRST, **{n: Path(__file__).with_name(f"schema_{n}.sql") for n in (2, 3, 4, 5)}}
+
+#: waits lie by tenant since version 5
+WHOSE = "'u', "
 
 
 @pytest.fixture
@@ -179,6 +182,25 @@ ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
         )
         for name, (wanted, index) in LISTED.items()
     },
+    "projects": (lambda s: s.projects("t"), "PRIMARY KEY"),
+    "a project by its folder": (lambda s: s.project_by_path("t", "/x"), "project_path"),
+    "a project by its run": (lambda s: s.project_of_run("r"), "project_run"),
+    "tasks of a run": (lambda s: s.tasks("r"), "PRIMARY KEY"),
+    "tasks by status (T-6.1.3)": (lambda s: s.tasks("r", ("in_progress",)), "task_status"),
+    "tasks counted": (lambda s: s.task_counts("r"), "task_status"),
+    "tasks to review": (lambda s: s.review_count("r"), "task_status"),
+    "last updates (T-6.1.5)": (lambda s: s.recent_tasks("r"), "task_updated"),
+    "agents": (lambda s: s.task_agents("r"), "PRIMARY KEY"),
+    "last executions (T-6.1.5)": (lambda s: s.task_executions("t", "p", limit=5), "task_execution_project"),
+    "executions of a task": (lambda s: s.task_executions("t", "p", task="a"), "task_execution_task"),
+    "executions that ended last": (lambda s: s.finished_executions("t", "p"), "task_execution_ended"),
+    "executions that run": (lambda s: s.open_executions("t", "p"), "task_execution_open"),
+    "an execution": (lambda s: s.task_execution("t", "s"), "task_execution_session"),
+    "reports": (lambda s: s.reports("t"), "report_time"),
+    "reports of a type": (lambda s: s.reports("t", type="zombie"), "report_type"),
+    "reports of a project": (lambda s: s.reports("t", project="p"), "report_project"),
+    "reports of both": (lambda s: s.reports("t", type="zombie", project="p", before=9), "report_both"),
+    "reports put away": (lambda s: s.reports("t", type="zombie", archived=True), "reports_archive_type"),
     "too many that wait": (lambda s: s.pending_beyond(5), "run_pending"),
     "follow-ups": (lambda s: s.follow_ups(5, 10), "outbox_topic"),
     "batches of files": (lambda s: list(s.queues_between("batch#", "batch$")), "COVERING INDEX queue_message_visible"),
@@ -259,7 +281,7 @@ def test_a_store_of_an_older_version_is_migrated_in_place(tmp_path: Path, versio
         c.execute("INSERT INTO mark VALUES('schema_version', ?), ('fence', 7)", (version,))
         c.execute("INSERT INTO net VALUES(1, 'h', 'n', 'net', x'00', NULL, 1)")
         c.execute("INSERT INTO run VALUES(9, 'r9', 'u', 1, NULL, 3, 5, 1, 1, NULL, NULL, 0, NULL)")
-        c.execute("INSERT INTO waiting VALUES('news', 9, 1)")
+        c.execute(f"INSERT INTO waiting VALUES({WHOSE if version > 4 else ''}'news', 9, 1)")
         c.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
         c.commit()
     store, new = Sqlite(path), Sqlite(tmp_path / "new.db")

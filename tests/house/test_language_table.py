@@ -34,7 +34,7 @@ def _forget() -> None:
         remembered.cache_clear()
 
 
-@pytest.mark.parametrize("name", ["decision", "diagram", "pipeline", "process"])
+@pytest.mark.parametrize("name", ["decision", "diagram", "pipeline", "plan", "process"])
 def test_every_part_of_a_language_of_the_house_is_found_by_its_name(name: str) -> None:
     groups = ("LANGUAGES", "DIALECTS", "APPS", "COMMANDS", "ROUTERS")
     parts: dict[str, Any] = {group: languages.part_of(name, getattr(languages, group)) for group in groups}
@@ -57,7 +57,7 @@ def test_a_language_of_the_house_cannot_be_replaced(installed: list[EntryPoint])
         EntryPoint("other", "penstock.dialects.contract:Dialect", languages.DIALECTS),
         EntryPoint("other", "nowhere:LANGUAGE", languages.LANGUAGES),
     ]
-    assert languages.names() == ("decision", "diagram", "pipeline", "process", "other")
+    assert languages.names() == ("decision", "diagram", "pipeline", "plan", "process", "other")
     assert languages.part_of("process", languages.LANGUAGES).name == "process"
     assert languages.part_of("other", languages.DIALECTS) is Dialect
     assert languages.part_of("other", languages.COMMANDS) is None

@@ -23,6 +23,7 @@ OTHER_MODULES = {
     "lang/process/bpmn/diagram_interchange.py": "BPMN's own word for how it is drawn",
     "store/postgres/pipeline.py": "PostgreSQL's own word for statements that are sent together",
     "executors/parts/processes/": "processes of the operating system",
+    "executors/parts/sessions/process_": "processes of the operating system",
 }
 _AGENT = "the kind of agent that is a program of the operator's"
 #: comparisons with such a word that mean something else: where, and the word

@@ -43,7 +43,7 @@ class Naming(FactReader):
 
     def _lines(self, seq: int, at: int, f: Any) -> list[FactLine]:
         if f[0] == F.ASKED:
-            _, no, attempt, probe, _args = f
+            _, no, attempt, probe, _args, *_place = f
             self.asked[f"{self.firing_id(self.st.firings[no])}/a{attempt}" + (f".{probe}" if probe else "")] = no
         return super()._lines(seq, at, f)
 
@@ -207,7 +207,7 @@ class Sim:
             assert not (live or st.firings or st.timers or st.waits or st.items), (
                 f"K4: {self.status} leaves nothing behind"
             )
-        elif not st.paused and not (self.status == "PENDING" and self.net.queued):
+        elif not st.paused and not (self.status == "PENDING" and self.net.queued) and not (live and st.stopped):
             assert st.firings or st.timers or st.undo, "K4: a run that has not ended has something to wait for"
         assert st.asked == len(self.effects()), "effects in flight are counted"
         assert st.active == sum(f.phase <= 2 for f in st.firings.values()), "active firings are counted"

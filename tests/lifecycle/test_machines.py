@@ -49,6 +49,10 @@ EXITS = {
     "process_run": {("TERMINATED", "compensate"), ("COMPLETED", "compensate")},
     "pipeline_run": {("FAILED", "operator_retry"), ("TIMEOUT", "operator_retry")},
     "pipeline_stage": {("FAILED", "revive"), ("TIMEOUT", "revive")},
+    "task": {("failed", "retry")},
+    "plan_agent": set(),
+    "task_execution": set(),
+    "project_health": set(),
     "release": set(),
 }
 
@@ -156,6 +160,7 @@ def test_every_phase_of_a_firing_has_a_unit_word() -> None:
         "effect": "RUNNING",
         "scope": "RUNNING",
         "undo": "RUNNING",
+        "queue": "QUEUED",
         "backoff": "RETRYING",
         "suspended": "WAITING",
     }

@@ -24,6 +24,7 @@ from penstock.net.model import (
     Node,
     OnError,
     Poll,
+    Pool,
     Set,
     Trigger,
     Work,
@@ -343,3 +344,13 @@ def test_an_end_takes_every_token_unless_it_joins_as_a_diagram_does() -> None:
     assert rules(net("s>c c:condtrue>a c:condfalse>b a>x b>x", COND)) == []
     waits = Node(id="x", kind="end", join=DIAGRAM)
     assert rules(net("s>c c:condtrue>a c:condfalse>b a>x b>x", COND, waits)) == ["join_never_satisfied"]
+
+
+def test_a_place_that_nobody_has_is_told() -> None:
+    """T-X.9: a task for an agent that is not there would wait for ever."""
+    node = Node(id="a", kind="task", effect=CALL, pool="p", place="ann")
+    made = net("s>a a>x", node)
+    assert only(made, "unknown_pool").node == "a"
+    for places, rule in (((), "unknown_pool"), (("bob",), "unknown_place")):
+        assert only(Net(name="n", nodes=made.nodes, edges=made.edges, pools={"p": Pool(places=places)}), rule)
+    assert check(Net(name="n", nodes=made.nodes, edges=made.edges, pools={"p": Pool(places=("ann",))})) == []

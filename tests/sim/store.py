@@ -21,6 +21,7 @@ from tests.sim.admin import SimAdmin
 from tests.sim.file_schedules import SimFileSchedules
 from tests.sim.queues import SimQueues
 from tests.sim.registry import SimRegistry
+from tests.sim.tasks import SimTasks
 
 Row = tuple[Any, ...]
 _MISSING: Any = object()
@@ -36,11 +37,12 @@ INSERTS: tuple[tuple[str, str, str], ...] = (
     ("incident", "incident", "replace"), ("cause", "cause", "replace"), ("intent", "intent", "replace"),
     ("gate", "gate", "replace"), ("memo", "memo", "replace"), ("blobs", "blob", "ignore"),
     ("judgment", "judgment", "replace"), ("checkpoint", "checkpoint", "fail"), ("execution_new", "execution", "fail"),
-    ("stage_log", "stage_log", "replace"),
+    ("stage_log", "stage_log", "replace"), ("task", "task", "replace"), ("task_agent", "task_agent", "replace"),
+    ("task_execution", "task_execution", "replace"),
 )  # fmt: skip
 _REBUILT = (
-    "firing", "wait", "unwait", "item_new", "item_moved", "work_new", "work_moved", "incident", "cause",
-    "execution_new", "execution_moved", "stage_log", "usage",
+    "firing", "wait", "unwait", "item_new", "item_moved", "item_renumbered", "work_new", "work_moved", "incident", "cause",
+    "execution_new", "execution_moved", "stage_log", "usage", "task", "task_agent", "task_execution",
 )  # fmt: skip
 
 
@@ -83,7 +85,7 @@ class Disk:
 DONE = "COMPLETED"
 
 
-class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules):
+class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks):
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk
         self.commits = 0
@@ -127,12 +129,16 @@ class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules):
             disk.set(tables["waiting"], key, _MISSING)
         for status, by, at, run, firing in batch.item_moved:
             self._change("item", (run, firing), status=status, moved_at=at, **({} if by is None else {"by": by}))
+        for node, run, firing in batch.item_renumbered:
+            self._change("item", (run, firing), node=node)
         for status, assignee, mode, version, run, firing in batch.work_moved:
             self._move_work((run, firing), status, assignee, mode, version)
         for *columns, run in batch.execution_moved:
             self._change("execution", run, **dict(zip(MOVED, columns, strict=True)))
         for row in batch.usage:
             self._add_usage(row)
+        for run, status, why, *key in batch.project_moved:
+            self._change("project", tuple(key), run=run, status=status, why=why)
         for row in batch.outbox:
             self._insert("outbox", (self._number("outbox"), *row), "fail")
         for state, key in batch.intent_moved:
@@ -410,6 +416,7 @@ class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules):
         self.tidy_requests(now)
         self.tidy_batches(now)
         self.tidy_queues(now)
+        self.tidy_sessions(now)
         tables = self.disk.tables
         ended = {r.no for r in self._runs() if r.status >= 5}
         for table, over in (

@@ -4,6 +4,7 @@
  */
 import { useSyncExternalStore } from "react";
 import { BASE } from "./client";
+import type { Dict } from "./types";
 
 export interface RunEvent {
   run: string;
@@ -18,6 +19,8 @@ export type LiveEvent =
   | { kind: "run"; data: RunEvent }
   | { kind: "inbox"; data: { count: number } }
   | { kind: "looking"; data: { item: string } }
+  /** What only one language tells, under its own name: `subject:verb`. */
+  | { kind: "named"; name: string; data: Dict }
   | { kind: "reset" }
   | { kind: "hello" }
   | { kind: "ping" };
@@ -183,5 +186,6 @@ function eventOf(kind: string, data: string): LiveEvent | null {
   if (kind === "run") return { kind, data: JSON.parse(data) as RunEvent };
   if (kind === "inbox") return { kind, data: JSON.parse(data) as { count: number } };
   if (kind === "looking") return { kind, data: JSON.parse(data) as { item: string } };
+  if (/^\w+:\w+$/.test(kind)) return { kind: "named", name: kind, data: JSON.parse(data) as Dict };
   return null;
 }

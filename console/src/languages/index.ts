@@ -4,6 +4,7 @@ import type { Dict, Item } from "../api/types";
 import { decision } from "../decision";
 import { diagram } from "../diagram";
 import { pipeline } from "../pipeline";
+import { plan } from "../plan";
 import { process } from "../process";
 import type { DefinitionDetails, DefinitionParts, ItemParts, Language, Room, RunParts, RunTabs } from "./contract";
 
@@ -12,6 +13,7 @@ export const LANGUAGES: readonly Language[] = [
   process,
   decision,
   diagram,
+  plan,
   pipeline,
 ];
 

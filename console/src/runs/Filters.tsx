@@ -1,6 +1,6 @@
 /** The filter bar; the address keeps all filters. */
 import { ArrowDownUp, ListFilter, Search, X } from "lucide-react";
-import { useState, type ReactNode, type RefObject } from "react";
+import { useEffect, useState, type ReactNode, type RefObject } from "react";
 import { Button } from "../components";
 import { byLanguage } from "../languages";
 import { go, setSearch, useTypedParam } from "../shell/router";

@@ -69,13 +69,16 @@ class Problem(BaseModel):
     state: str | None = None
     findings: list[FoundOut] | None = None
     decided: DecidedBy | None = None
+    blocking_tasks: list[str] | None = Field(None, alias="blockingTasks", examples=[["t1"]])
+    before: str | None = Field(None, alias="from", examples=["completed"])
+    after: str | None = Field(None, alias="to", examples=["pending"])
     trace_id: str | None = None
 
 
 def problem(
     request: Request, status: int, code: str, detail: str, *, hint: str = "", where: str = "", reason: str = "",
     state: str = "", findings: list[Finding] | None = None, decided: Mapping[str, Any] | None = None,
-    headers: Mapping[str, str] | None = None,
+    told: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None,
 ) -> Response:  # fmt: skip
     titles = _TITLES_KO if korean() else _TITLES
     body: dict[str, Any] = {
@@ -87,6 +90,7 @@ def problem(
         body["findings"] = [finding_body(finding) for finding in findings]
     if decided is not None:
         body["decided"] = decided
+    body |= told or {}
     trace = getattr(request.state, "trace_id", None)
     if trace:
         body["trace_id"] = trace
@@ -119,7 +123,8 @@ def of_error(request: Request, error: PenstockError) -> Response:
         request, error.http, error.code, message, hint=hint,
         where=error.where, reason=str(error.facts.get("reason") or error.facts.get("why") or ""),
         state=str(error.facts.get("status") or ""), findings=findings,
-        decided=decided if isinstance(error, ItemDecided) else None, headers=headers,
+        decided=decided if isinstance(error, ItemDecided) else None,
+        told={name: error.facts[name] for name in error.told if error.facts.get(name) is not None}, headers=headers,
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ from penstock.api.webhook_rates import WebhookRates
 from penstock.app.access.audit import AuditLog
 from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.keys import first_key
-from penstock.app.language import Backgrounds
+from penstock.app.language import Backgrounds, app_languages
 from penstock.app.penstock import Penstock
 from penstock.app.releases.documents import document_defaults
 from penstock.app.runs.commands.batches import Batches
@@ -55,6 +55,8 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
     async def life(_: FastAPI) -> AsyncIterator[None]:
         async with door:
             server.identity, server.hub = Identity(door, server.options, _tokens(door)), EventHub(door)
+            for language in app_languages():
+                language.tell_news(door, server.hub.publish)
             server.presence = Presence()
             server.audit, server.idempotency = AuditLog(door.store), IdempotencyKeys(door.store)
             server.webhook_rates = WebhookRates()

@@ -7,6 +7,7 @@ import errno
 import gc
 import logging
 import signal
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,8 @@ class HttpServer(uvicorn.Server):
             )
         )  # fmt: skip
         self.server, self.drain_notice_s = server, drain_notice_s
+        #: asked at Ctrl-C: does the server go on for now?
+        self.interrupted: Callable[[], bool] = lambda: False
         self._life: AbstractAsyncContextManager[Any] = app.router.lifespan_context(app)
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -78,6 +81,8 @@ class HttpServer(uvicorn.Server):
             await self._life.__aexit__(None, None, None)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig == signal.SIGINT and self.interrupted():
+            return
         first, self.server.draining = not self.server.draining, True
         if self._loop is None or not first or sig != signal.SIGTERM:
             self._end_streams()

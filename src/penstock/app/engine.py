@@ -25,7 +25,7 @@ from penstock.host.loaded_run import LoadedRun
 from penstock.host.nets import Nets
 from penstock.host.secrets import places_of
 from penstock.host.start_requests import ServingHost
-from penstock.host.tenants import Installation, Shared, Tenants
+from penstock.host.tenants import Installation, Shared, Tenants, folder_name
 from penstock.kernel import fact as F
 from penstock.kernel.state import RUNNING
 from penstock.store.address import DEFAULT_TENANT, open_store
@@ -128,6 +128,15 @@ class Engine(OpenStore):
             places.own,
         )  # fmt: skip
         return dialect_of(language).runtime(services) or Runtime()
+
+    def output_dir(self, tenant: str) -> Path:
+        """Where executors put what they make for a tenant."""
+        if self.host is not None:
+            return self.host.dispatch.services.of(tenant).output_dir
+        shared, home = self._installation.shared, tenant == self._installation.home
+        if shared == "none" or shared == "others" and home:
+            return self._output_dir
+        return self.path.parent.resolve() / "tenants" / folder_name(tenant) / "output"
 
     def now(self) -> int:
         return self.host.clock.now() if self.host is not None else SystemClock().now()

@@ -19,6 +19,8 @@ from penstock.store.run_store import RunRow
 
 #: the door (`app/penstock.py`), which imports this file
 Door = Any
+#: takes news for those who listen: whose they are, their name, and what is known
+Tell = Callable[[str, str, dict[str, Any]], None]
 
 
 class ItemWork(msgspec.Struct, frozen=True):
@@ -164,6 +166,9 @@ class AppLanguage:
 
     async def sample(self, door: Door) -> None:
         """Put something to look at into a new store of a demo, besides the sample tenant's documents."""
+
+    def tell_news(self, door: Door, tell: Tell) -> None:
+        """From now on, tell those who listen to a server what happens here beside the facts of runs."""
 
     def background(self, door: Door) -> Background | None:
         """Of a door that drives its store."""

@@ -55,6 +55,7 @@ _OWN = {
     "pause": ("penstock.cli.run_commands", "Let a run start nothing new for now."),
     "resume": ("penstock.cli.run_commands", "Let a paused run go on."),
     "retry": ("penstock.cli.run_commands", "Try a failed run again where it failed."),
+    "migrate": ("penstock.cli.migrate", "Move a run to another version of its document, or back."),
     "batch": ("penstock.cli.batch", "Do one thing to many runs, and see how far it is."),
     "compensate": ("penstock.cli.run_commands", "Undo what a run has done."),
     "draw": ("penstock.cli.documents", "Draw a document or a run: text, SVG or Mermaid."),

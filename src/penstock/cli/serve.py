@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as _json
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,9 +60,15 @@ def dev(
     return serve_here(_door(store, "dev", "others"), store, port, folder=folder, living=not quiet)
 
 
-def serve_here(door: Penstock, store: Path, port: int, *, folder: Path | None = None, living: bool = False) -> int:
-    """For whoever sits at this machine: no keys, a demo user per role."""
-    return _run(door, store, "127.0.0.1", port, dev=True, names=_HERE, folder=folder, living=living)
+def serve_here(
+    door: Penstock, store: Path, port: int, *, folder: Path | None = None, living: bool = False,
+    interrupted: Callable[[], bool] | None = None,
+) -> int:  # fmt: skip
+    """For whoever sits at this machine: no keys, a demo user per role. `interrupted` is asked at Ctrl-C whether the
+    server goes on for now."""
+    return _run(
+        door, store, "127.0.0.1", port, dev=True, names=_HERE, folder=folder, living=living, interrupted=interrupted
+    )
 
 
 def _door(store: Path, profile: str | None, shared: Shared) -> Penstock:
@@ -79,7 +86,7 @@ def _describe() -> int:
 
 def _run(
     door: Penstock, store: Path, host: str, port: int, *, dev: bool, names: tuple[str, ...], folder: Path | None = None,
-    living: bool = False,
+    living: bool = False, interrupted: Callable[[], bool] | None = None,
 ) -> int:  # fmt: skip
     _extra()
     from penstock.api.host_names import hosts_of
@@ -106,6 +113,7 @@ def _run(
     configure(known)
     drain_s = float(known.get("serve.drain_s", 0 if dev else DRAIN_NOTICE_S))
     server = HttpServer(app, app.state.server, drain_s, limits)
+    server.interrupted = interrupted or server.interrupted
     server.run(sockets=[listening])
     door.raise_if_stopped()
     return DONE

@@ -182,6 +182,9 @@ class Dialect:
     #: what undoes an activity is a part of it for people, and no node of its own
     undo_is_part_of_activity = False
 
+    #: after a restart its runs begin nothing in their pools until somebody says so
+    rests_after_restart = False
+
     #: how a command is refused that a run's status does not allow
     conflict: type[PenstockError] = StatusConflict
     #: the statuses and node types in English and Korean

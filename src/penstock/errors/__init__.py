@@ -70,6 +70,14 @@ from penstock.errors.pipeline import PipelineKeyConflict as PipelineKeyConflict
 from penstock.errors.pipeline import PipelineOff as PipelineOff
 from penstock.errors.pipeline import PipelineScope as PipelineScope
 from penstock.errors.pipeline import PipelineStorage as PipelineStorage
+from penstock.errors.plan import AgentBusy as AgentBusy
+from penstock.errors.plan import ProjectHealth as ProjectHealth
+from penstock.errors.plan import ProjectNotFound as ProjectNotFound
+from penstock.errors.plan import SessionNotFound as SessionNotFound
+from penstock.errors.plan import TaskBlocked as TaskBlocked
+from penstock.errors.plan import TaskNotFound as TaskNotFound
+from penstock.errors.plan import TaskSchema as TaskSchema
+from penstock.errors.plan import TaskTransition as TaskTransition
 from penstock.errors.process import ProcessBranch as ProcessBranch
 from penstock.errors.process import ProcessChanged as ProcessChanged
 from penstock.errors.process import ProcessInvalid as ProcessInvalid

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-_STATUS = re.compile(r"(?:PS|PROC|PP)-(\d{3})\b")
+_STATUS = re.compile(r"(?:PS|PROC|PP|TASK|AGENT|PROJECT|EXECUTION)-(\d{3})\b")
 #: the languages' own codes do not say their HTTP status
 _STATUS_OF_CODE = {
     "APPROVER_DENIED": 403,
@@ -59,6 +59,8 @@ class PenstockError(Exception):
     http: ClassVar[int] = 400
     hint: ClassVar[str] = ""
     exit_code: ClassVar[int] = 2
+    #: facts that programs read: members of the problem that HTTP answers with
+    told: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, code: str | None = None) -> None:
         """A code of ours says its HTTP status. One that neither does nor is listed has that of the base."""

@@ -20,6 +20,7 @@ BUILTIN: dict[str, Callable[[], Executor]] = {
     "agent": _lazy("agent", "AgentExecutor"),
     "api": _lazy("api", "ApiExecutor"),
     "assign": _lazy("assign", "AssignExecutor"),
+    "cli_agent": _lazy("cli_agent", "CliAgentExecutor"),
     "code": _lazy("code", "CodeExecutor"),
     "context": _lazy("context", "ContextExecutor"),
     "dataset": _lazy("dataset", "DatasetExecutor"),

@@ -50,6 +50,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     result: Any = None  # undo: what the node that is undone had answered
     names: Mapping[str, Any] = {}  # what expressions of this node may read; only for effects that say `sees_run`
     at: int = 0  # when the host asks, in milliseconds since the epoch; no executor has a clock of its own
+    place: str = ""  # of the node's pool, that this attempt has
     mark: str = ""  # how this run writes a reference to a secret; nobody outside can guess it
 
     def named(self) -> dict[str, Any]:
@@ -101,7 +102,14 @@ class Skipped(msgspec.Struct, frozen=True):
     reason: str = "policy"
 
 
-Outcome = Done | Failed | Skipped
+class Returned(msgspec.Struct, frozen=True):
+    """What was asked for is not under way any more, and nobody knows that it has failed: it may be asked for anew, and
+    that counts as no retry. For effects that outlive the host, such as processes of the machine."""
+
+    reason: str = ""
+
+
+Outcome = Done | Failed | Skipped | Returned
 
 
 class Tenant(Protocol):
@@ -164,6 +172,17 @@ class Executor(Protocol):
     name: str
 
     async def run(self, request: Request, services: Services) -> Outcome: ...
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """An executor whose effects are ended and not just left: what it does goes on when nobody waits for it any more,
+    and when the host ends."""
+
+    def stop(self, key: str, attempt: int, why: str) -> None:
+        """End this attempt, begun or not. `cancel`, `put_back`: it is still waited for, and answers when it has ended;
+        `dropped`: nobody waits for it. Called on the engine's loop: it must not block."""
+        ...
 
 
 class Lane(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from penstock.errors import ExprError, PenstockError, StoreError
-from penstock.executors.contract import Done, Executor, Failed, InLanes, Outcome, Services, failed
+from penstock.executors.contract import Done, Executor, Failed, InLanes, Outcome, Services, Stoppable, failed
 from penstock.host.blobs import Blobs
 from penstock.host.executor_queue import DROPPED, ONCE, EffectPlan, ExecutorQueue, InFlight, Slice, request_of
 from penstock.host.gate import Gate, Verdict, Wait, WaitingEffects, place_queue
@@ -310,8 +310,28 @@ class Dispatch:
             flight = self.in_flight.pop((loaded.no, no), None)
             if flight is not None:
                 flight.dropped = True
+                self._end(flight, "dropped")
                 if flight.task is not None:
                     flight.task.cancel()
+
+    def tell_to_end(self, loaded: LoadedRun, firings: list[int]) -> None:
+        """The kernel waits for these until they have ended. Who cannot end what it does is treated as out of time."""
+        for no in firings:
+            flight = self.in_flight.get((loaded.no, no))
+            if flight is None or loaded.run is None:
+                continue
+            flight.ask.loaded, flight.ask.firing = loaded, loaded.run.st.firings[no]
+            if not self._end(flight, flight.ask.firing.stopping) and flight.task is not None:
+                flight.deadline = 0.0
+                flight.task.cancel()
+
+    def _end(self, flight: InFlight, why: str) -> bool:
+        run, executor = flight.ask.loaded.run, self.executors.get(flight.plan.effect.executor)
+        key = flight.asked or ("" if run is None else run.effect_key(flight.ask.firing))
+        if not key or not isinstance(executor, Stoppable):  # the run has ended, and its executor was never asked
+            return False
+        executor.stop(key, flight.ask.attempt, why)
+        return True
 
     def task_ended(self, task: asyncio.Task[None]) -> None:
         """A queue never ends by itself; if it broke, an effect has lost its answer and the engine must hear of it."""

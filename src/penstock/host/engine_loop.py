@@ -117,6 +117,10 @@ class EngineLoop(EngineParts):
                     self.dispatch.stop(loaded, firings)
                     self.children.stop(loaded, firings)
                 turns.stopped.clear()
+            if turns.told:
+                for loaded, firings in turns.told:
+                    self.dispatch.tell_to_end(loaded, firings)
+                turns.told.clear()
             if turns.wakes:
                 for wake_at, no, tenant in turns.wakes:
                     self.timers.set(wake_at, no, tenant)

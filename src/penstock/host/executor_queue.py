@@ -15,7 +15,18 @@ from typing import Any, Protocol
 
 import msgspec
 
-from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, Request, Services, Skipped, failed
+from penstock.executors.contract import (
+    Done,
+    Executor,
+    Failed,
+    Input,
+    Outcome,
+    Request,
+    Returned,
+    Services,
+    Skipped,
+    failed,
+)
 from penstock.executors.parts.network.trace_context import CURRENT
 from penstock.host.blobs import Blobs
 from penstock.host.fair_queue import FairQueue
@@ -74,6 +85,7 @@ class InFlight(msgspec.Struct, eq=False):
     deadline: float | None = None
     started: int = 0
     task: asyncio.Task[None] | None = None
+    asked: str = ""  # the key that its executor was given
 
 
 class Slice:
@@ -219,6 +231,7 @@ class ExecutorQueue:
             owner.watch(flight, flight.plan.node.spec.timeout_ms)
         try:
             request = request_of(flight, owner.blobs, owner.now)
+            flight.asked = request.key
             CURRENT.set(request)  # whoever it calls hears which trace it belongs to
             outcome: Any = self.executor.run(request, owner.services.of(request.tenant))
             if type(outcome) is not CoroutineType and not self.waits:
@@ -233,7 +246,7 @@ class ExecutorQueue:
                 else:
                     self._waits()
                     outcome = await _go_on(outcome, waits_for)
-            if type(outcome) is Done or isinstance(outcome, Failed | Skipped):
+            if type(outcome) is Done or isinstance(outcome, Failed | Skipped | Returned):
                 return outcome
             return failed("EXECUTOR_ERROR", "permanent", f"it returned {type(outcome).__name__}, which is no outcome")
         except asyncio.CancelledError:
@@ -281,7 +294,7 @@ def request_of(flight: InFlight, blobs: Blobs, now: Callable[[], int]) -> Reques
     return Request(
         key=run.effect_key(firing), tenant=st.tenant, run=st.run, node=node.id, executor=effect.executor,
         args=args, inputs=inputs, epoch=firing.epoch, visit=firing.visit,
-        attempt=ask.attempt, probe=ask.probe, timeout_ms=node.spec.timeout_ms, trace_id=st.trace,
+        attempt=ask.attempt, probe=ask.probe, timeout_ms=node.spec.timeout_ms, trace_id=st.trace, place=firing.place,
         result=_copy(blobs.resolve(st.tenant, st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
         names=View(run, st.scopes[firing.scope], firing.epoch, node, firing) if effect.sees_run else {},
         mark=secret_mark(run) if node.secretive or effect.sees_run else "", at=now(),

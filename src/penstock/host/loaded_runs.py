@@ -13,6 +13,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.replay import fold
 from penstock.kernel.run import NO_CAPS, Caps, Run
 from penstock.kernel.state import COMPLETED, PENDING, WAITING, decode_state, new_state
+from penstock.net.compiled import Compiled
 from penstock.store.run_store import JournalRow, RunRow, RunStore
 
 
@@ -109,9 +110,14 @@ class LoadedRuns:
     def prepared(self, run: Run, tenant: str) -> Run:
         if self.resolve_blob is not None:
             run.resolve_blob = self.resolve_blob(tenant)
+        run.net_of = self._released
         run.refuse = self.refused_nodes
         run.caps = self.caps(tenant)
         return run
+
+    def _released(self, hash: str) -> Compiled | None:
+        known = self.nets.by_hash(hash)
+        return None if known is None else known[1]
 
     def _forget(self, loaded: LoadedRun) -> None:
         """Nothing of it is left to do here."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from penstock.errors import StoreError
-from penstock.executors.contract import Done, Failed, News, Outcome
+from penstock.executors.contract import Done, Failed, News, Outcome, Returned
 from penstock.host.blobs import Blobs
 from penstock.host.clock import Clock
 from penstock.host.event_delivery import hears
@@ -52,6 +52,8 @@ class Outcomes:
                 self._tell(loaded, outcome.told)
         elif type(outcome) is Failed:
             command = C.failed(firing.no, ask.attempt, outcome.failure, ask.probe)
+        elif type(outcome) is Returned:
+            command = C.returned(firing.no, ask.attempt, outcome.reason, ask.probe)
         else:
             command = C.skipped(firing.no, ask.attempt, outcome.reason, ask.probe)  # type: ignore[union-attr]
         run = loaded.run

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from penstock.dialects import dialect_of
 from penstock.errors import StoreError
 from penstock.host.children import CALLED, Children
 from penstock.host.dispatch import Dispatch
@@ -19,7 +20,8 @@ from penstock.host.outcomes import Outcomes
 from penstock.host.timers import Timers
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
-from penstock.kernel.state import EFFECT
+from penstock.kernel.pool import limit_of
+from penstock.kernel.state import COMPLETED, EFFECT
 from penstock.store.run_store import RunStore
 
 #: run, firing → attempt and key of an at-most-once effect that was marked before its call
@@ -55,12 +57,22 @@ class Recovery:
         some = [left[i] for i in range(min(AT_ONCE, len(left)))]
         loaded_now, later = self.turns.load_some(some, MOST_NODES)
         for loaded in loaded_now:
+            self._rest(loaded)
             self.resume(loaded, self._before)
         for _ in some:  # only now: a store that cannot be read is asked for them again
             left.popleft()
         left.extendleft(reversed(later))
         if not left:
             self._finish()
+
+    def _rest(self, loaded: LoadedRun) -> None:
+        """Runs of some languages begin nothing by themselves after a restart: somebody is asked first."""
+        run = loaded.run
+        assert run is not None
+        if run.net.pools and run.st.status < COMPLETED and dialect_of(run.net.net.language).rests_after_restart:
+            for pool in run.net.pools:
+                if limit_of(run, pool):
+                    self.turns.command(loaded, C.limit(pool, 0, "restarted"))
 
     def _finish(self) -> None:
         for no, child in self.store.open_below(CALLED):
@@ -108,6 +120,9 @@ class Recovery:
             else:
                 asks.append(Ask(loaded, firing, firing.attempt, firing.probe))
         self.dispatch.out(asks)
+        stopping = [ask.firing.no for ask in asks if ask.firing.stopping]
+        if stopping:
+            self.dispatch.tell_to_end(loaded, stopping)
         self.turns.go_on(loaded)
         self.turns.unload_idle(loaded)
 

@@ -46,7 +46,8 @@ class Rows:
             self.runtimes.wrote = True
             for listen in self.on_language_rows:
                 listen(live, now, batch)
-        if run.net.hash != st.net and st.net:
+        migrated = run.net.hash != st.net and bool(st.net)
+        if migrated:
             self._migrated(live, run)
         for f in facts:
             if f[0] in WATCHED:
@@ -57,6 +58,8 @@ class Rows:
                 if live.wait_names:
                     sweep_waits(batch, live.tenant, no, st.waits, live.wait_names)
                 break
+        if migrated:  # after what the turn itself has said of its items
+            batch.item_renumbered += [(st.firings[item].node, no, item) for item in st.items]
         if status != was and (status > COMPLETED or was > COMPLETED):
             project_cause(batch, (no, live.tenant, live.net_no), st, now)
         wake = run.wake_at() if run.due and not st.paused else None
@@ -71,7 +74,7 @@ class Rows:
             ))  # fmt: skip
         # a checkpoint is due after enough turns, and never costs more than the journal it saves from folding
         elif (
-            status != was or wake != live.wake_at
+            status != was or wake != live.wake_at or migrated
             or seq - live.checkpoint_seq >= self.checkpoint_every * 4 and live.unsaved_bytes >= live.checkpoint_size
         ):  # fmt: skip
             live.wake_at = wake
@@ -92,4 +95,5 @@ class Rows:
         live.net_no, net = released
         moved = self.made(Run.load(net, run.st), live.tenant)
         moved.facts, moved.asks, moved.stops, moved.ended = run.facts, run.asks, run.stops, run.ended
+        moved.tells = run.tells
         live.run = moved

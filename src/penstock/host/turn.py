@@ -72,6 +72,7 @@ class Turns(TurnRollback):
         self.wake_up: Callable[[], None] = _nobody_sleeps  # called when a run has got something to do
         self.wakes: list[tuple[int | None, int, str]] = []  # when the runs of this batch wake next, if they have timers
         self.stopped: list[tuple[LoadedRun, list[int]]] = []  # effects that this batch has dropped
+        self.told: list[tuple[LoadedRun, list[int]]] = []  # effects whose executor is to end them
         self.batch_facts, self.holds_ns = BATCH_FACTS, HOLDS_NS
         self.short_slices = False
         self._facts = 0  # made by this batch
@@ -255,6 +256,10 @@ class Turns(TurnRollback):
             batch.back_to(mark)
             self._refuse(loaded, replies, commands, self.park(loaded, bug), batch, stepped)
             return
+        if loaded.run is not run:  # it goes on in another net
+            loaded.commands.insert(0, C.nudge())
+            if not (run.more or run.decided < len(commands)):
+                self.ready.append(loaded)
         for no in run.asks:
             firing = run.st.firings.get(no)
             if firing is not None and firing.phase == 1:
@@ -382,6 +387,8 @@ class Turns(TurnRollback):
                 self.wakes.append((loaded.wake_at, loaded.no, loaded.tenant))
             if run.stops:
                 self.stopped.append((loaded, run.stops))
+            if run.tells:
+                self.told.append((loaded, run.tells))
             for listen in self.on_facts:
                 listen(loaded, facts, run.st.n, now)
             if loaded.wait_names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from penstock.kernel.failure import Failure
@@ -10,14 +11,15 @@ Command = tuple[Any, ...]
 
 (
     START, OUTCOME, TICK, SIGNAL, WORK, CANCEL, PAUSE, RESUME, RETRY, COMPENSATE, RESOLVE, CANCEL_FIRING, MIGRATE,
-    SET, NUDGE, DOUBT, GO_ON, ADMIT,
-) = range(18)  # fmt: skip
+    SET, NUDGE, DOUBT, GO_ON, ADMIT, LIMIT, EXECUTE, STOP,
+) = range(21)  # fmt: skip
 NAMES = (
     "start", "outcome", "tick", "signal", "work", "cancel", "pause", "resume", "retry", "compensate", "resolve",
     "cancel_firing", "migrate", "set", "nudge", "doubt", "go_on", "admit",
+    "limit", "execute", "stop",
 )  # fmt: skip
 
-OK, BAD, SKIP = range(3)  # how an outcome ended
+OK, BAD, SKIP, BACK = range(4)  # how an outcome ended; back: nothing was done, and it may be done anew
 
 
 def start(
@@ -46,6 +48,11 @@ def failed(firing: int, attempt: int, failure: Failure, probe: int = 0) -> Comma
 
 def skipped(firing: int, attempt: int, reason: str = "policy", probe: int = 0) -> Command:
     return (OUTCOME, firing, attempt, probe, SKIP, reason, None, None)
+
+
+def returned(firing: int, attempt: int, reason: str = "", probe: int = 0) -> Command:
+    """What was asked for is not under way any more and did not fail: it is asked for again, and no retry is counted."""
+    return (OUTCOME, firing, attempt, probe, BACK, reason, None, None)
 
 
 def tick() -> Command:
@@ -104,8 +111,35 @@ def cancel_firing(firing: int | str) -> Command:
     return (CANCEL_FIRING, firing)
 
 
-def migrate(net: Any, nodes: dict[str, str] | None = None, edges: dict[str, str] | None = None) -> Command:
-    return (MIGRATE, net, nodes or {}, edges or {})
+def migrate(
+    net: Any,
+    nodes: dict[str, str] | None = None,
+    edges: dict[str, str] | None = None,
+    *,
+    puts: Sequence[str] = (),
+    drops: Sequence[str] = (),
+) -> Command:
+    """To another net. By the ids of edges: tokens are put on those of the new net that nothing would put them on any
+    more, and those of the old net that are gone are dropped with what lies on them."""
+    moved = (MIGRATE, net, nodes or {}, edges or {})
+    return (*moved, list(puts), list(drops)) if puts or drops else moved
+
+
+def limit(pool: str, most: int, why: str = "") -> Command:
+    """At most so many places of a pool are taken at once from now on; 0: nobody begins anything, and `why`."""
+    return (LIMIT, pool, most, why)
+
+
+def execute(node: str, queue: bool = False) -> Command:
+    """A node of a pool begins, though its pool may be stopped. It must be ready, and a place must be free for it, or
+    it is to `queue` for one."""
+    return (EXECUTE, node, queue)
+
+
+def stop(node: str, why: str) -> Command:
+    """Whoever does the effect of a node is told to end it. `cancel`: the node is over then; `put_back`: it waits for a
+    place again. If it is done before it hears of it, it is done."""
+    return (STOP, node, why)
 
 
 def set_variable(name: str, value: Any) -> Command:

@@ -14,7 +14,8 @@ from penstock.kernel.flow import ExpressionFailed, ask, close, expr_failure, set
 from penstock.kernel.kinds import scope as scope_kind
 from penstock.kernel.ledger import book_draft, lineage_of
 from penstock.kernel.migrate import plan as plan_migration
-from penstock.kernel.ready import tokens_at
+from penstock.kernel.pool import free_place, queue_firing
+from penstock.kernel.ready import ready, tokens_at
 from penstock.kernel.region import view_of
 from penstock.kernel.reopen import admit, bring_back, fire_starts, reopen
 from penstock.kernel.retry import fail
@@ -22,12 +23,14 @@ from penstock.kernel.rework import rework_done
 from penstock.kernel.run import Run
 from penstock.kernel.saga import applies, finish_cancel, first_failure, plan
 from penstock.kernel.state import (
+    BACKOFF,
     COMPENSATING,
     COMPLETED,
     CREATED,
     DONE,
     EFFECT,
     FAILED,
+    IN_QUEUE,
     INTERRUPTED,
     PHASE,
     RUNNING,
@@ -37,11 +40,12 @@ from penstock.kernel.state import (
     Firing,
 )
 from penstock.kernel.sweep import stop_effect, sweep
+from penstock.kernel.token import Envelope
 from penstock.kernel.trigger import matches, pull
 from penstock.kernel.view import failure_view
 from penstock.kernel.work_item import ITEM, check_modes, move, needs_approval, open_item
 from penstock.lifecycle import MACHINES
-from penstock.net.compiled import EPOCH, MOST, SCOPE, CNode
+from penstock.net.compiled import EPOCH, MOST, SCOPE, CNode, Compiled
 
 RUN_MOVES = MACHINES["run"]
 
@@ -84,11 +88,28 @@ def outcome(r: Run, c: C.Command) -> None:
     elif ending == C.OK:
         r.record((F.ANSWERED, no, attempt, probe, "done", None, None))
         _answered(r, firing, node, body, content_type, meta)
+    elif firing.stopping or ending == C.BACK:
+        _ended_early(r, firing, node, ending, body)
     elif ending == C.SKIP:
         r.record((F.ANSWERED, no, attempt, probe, "skipped", None, None))
         close(r, firing, SKIPPED, None, meta={"skip_reason": body})
     else:
         _failed(r, firing, node, body)
+
+
+def _ended_early(r: Run, firing: Firing, node: CNode, ending: int, body: Any) -> None:
+    """Its executor was told to end it, or has found that it is not under way any more: it is over, or is asked for
+    anew and counts as no retry."""
+    failure = body if ending == C.BAD else None
+    told = "returned" if ending == C.BACK else "failed" if failure is not None else "skipped"
+    why, attempt = firing.stopping, firing.attempt
+    r.record((F.ANSWERED, firing.no, attempt, firing.probe, told, None, failure))
+    if why == "cancel":
+        _interrupt(r, firing)
+    elif node.pool:
+        queue_firing(r, firing, attempt + 1, firing.base + 1, why or str(body or "returned"))
+    else:
+        ask(r, firing, attempt + 1)
 
 
 def _late(r: Run, no: int, attempt: int, probe: int, ending: int, body: Any) -> None:
@@ -293,7 +314,10 @@ def resolve(r: Run, c: C.Command) -> None:
 
 
 def cancel_firing(r: Run, c: C.Command) -> None:
-    firing = _firing(r, c[1])
+    _interrupt(r, _firing(r, c[1]))
+
+
+def _interrupt(r: Run, firing: Firing) -> None:
     if firing.phase == EFFECT:
         stop_effect(r, firing, "cancelled")
     port = "cancelled" if "cancelled" in r.net.nodes[firing.node].ports else "-"
@@ -326,13 +350,19 @@ def _at_node(r: Run, node: CNode) -> Firing | None:
 
 
 def migrate(r: Run, c: C.Command) -> None:
-    """`c[1]` is the new compiled net. The index is worked out again by the caller."""
-    _, new, nodes, edges = c
+    """`c[1]` is the new compiled net, or its hash. The index is worked out again by the caller."""
+    _, new, nodes, edges, *marking = c
+    puts, drops = marking or ([], [])
+    if type(new) is str:
+        new = r.net_of(new)
+        if new is None:
+            raise MigrationBlocked(why="the new version is not released here")
     if r.st.status == COMPENSATING:
         raise MigrationBlocked(why="the run is compensating")
-    moves = plan_migration(r.net, new, r.st, nodes, edges)
+    moves = plan_migration(r.net, new, r.st, nodes, edges, puts, drops)
     if moves.obstacles:
         raise MigrationBlocked(why="; ".join(moves.obstacles))
+    _drop_tokens(r, drops)
     images = {a: b for a, b in moves.nodes}  # noqa: C416 (pairs are lists)
     names = {}
     for no, firing in r.st.firings.items():
@@ -343,6 +373,25 @@ def migrate(r: Run, c: C.Command) -> None:
         if firing.name or natural != now:
             names[no] = "" if natural == now else now
     r.record((F.MIGRATED, new.hash, r.net.hash, moves.nodes, moves.edges, names))
+    _put_tokens(r, new, puts)
+
+
+def _drop_tokens(r: Run, edges: list[str]) -> None:
+    gone = {r.net.edge_by_id[id].no for id in edges if id in r.net.edge_by_id}
+    for scope in r.st.scopes.values():
+        for place in [place for place in scope.tokens if place & (MOST - 1) in gone]:
+            seqs = [token.seq for token in scope.tokens[place]]
+            r.record((F.ABSORBED, scope.no, place & (MOST - 1), place >> EPOCH, seqs, "migrated", 0, -1))
+
+
+def _put_tokens(r: Run, new: Compiled, edges: list[str]) -> None:
+    """On ways that the new net has and that nothing would put them on any more: with the run's own input."""
+    root = r.st.scopes[0]
+    for id in edges:
+        edge = new.edge_by_id[id]
+        envelope = Envelope(r.st.input, edge.src.no, 0, 0, r.now)
+        seq = root.seqs.get(edge.no, 0) or root.most_seqs.get(edge.no, 0)
+        r.record((F.PUT, edge.no, 0, 0, seq, envelope, None, None))
 
 
 def set_variable(r: Run, c: C.Command) -> None:
@@ -353,6 +402,66 @@ def set_variable(r: Run, c: C.Command) -> None:
 
 def nudge(r: Run, c: C.Command) -> None:
     r.ask_everything()
+
+
+def limit(r: Run, c: C.Command) -> None:
+    _, pool, most, why = c
+    if pool not in r.net.pools:
+        raise NodeNotFound(node=pool, what="that is a pool of this net")
+    if type(most) is not int or most < 0:
+        raise Refused(why="a limit is a number from 0 on")
+    if most == r.st.pool_limits.get(pool) and r.st.stopped.get(pool, "") == ("" if most else why):
+        r.record((F.IGNORED, "limit", "already", pool))
+        return
+    r.record((F.LIMITED, pool, most, why))
+
+
+def execute(r: Run, c: C.Command) -> None:
+    """Refused unless it can begin, or will when it has a place."""
+    _, id, queue = c
+    node = r.net.by_id.get(id)
+    if node is None or not node.pool:
+        raise NodeNotFound(node=id, what="that works in a place of a pool")
+    firing = next((f for f in r.st.firings.values() if f.node == node.no), None)
+    if firing is None:
+        if ready(r, node, r.st.scopes[0], 0) is None or r.st.scopes[0].rounds(node.no):
+            raise Refused(why=f"«{node.label}» cannot begin: what it waits for is not there")
+    elif firing.phase not in (BACKOFF, IN_QUEUE):
+        raise StatusConflict(
+            what=f"«{node.label}»", status=PHASE[firing.phase], verb="execute", allowed="queue, backoff"
+        )
+    if free_place(r, node, wanted=True) is None and not queue:
+        raise Refused(why=f"every place that «{node.label}» could work in is taken", hint="Wait, or let it queue.")
+    r.record((F.WANTED, node.no, True))
+    if firing is not None and firing.phase == BACKOFF:
+        _not_later(r, firing)
+
+
+def _not_later(r: Run, firing: Firing) -> None:
+    """The next attempt of a firing is due now."""
+    for no in [t for t in firing.timers or () if r.st.timers[t].why == "retry"]:
+        attempt = r.st.timers[no].data
+        r.record((F.TIMER_GONE, no, "disarmed"))
+        queue_firing(r, firing, attempt, firing.base, "wanted")
+
+
+def stop(r: Run, c: C.Command) -> None:
+    _, id, why = c
+    if why not in ("cancel", "put_back"):
+        raise Refused(why=f"«{why}» is no way to stop something", hint="Use cancel or put_back.")
+    firing = _firing(r, id)
+    if firing.phase == EFFECT:
+        if firing.stopping == why:
+            r.record((F.IGNORED, "stop", "already", firing.no))
+            return
+        r.record((F.STOPPING, firing.no, why))
+        r.tells.append(firing.no)
+    elif why == "cancel":
+        _interrupt(r, firing)
+    elif firing.phase == BACKOFF:
+        _not_later(r, firing)
+    else:
+        r.record((F.IGNORED, "stop", "not_under_way", firing.no))
 
 
 def doubt(r: Run, c: C.Command) -> None:
@@ -382,5 +491,6 @@ DECIDE: dict[int, Decide] = {
     C.START: start, C.OUTCOME: outcome, C.SIGNAL: signal, C.WORK: work, C.CANCEL: cancel, C.PAUSE: pause, C.RESUME:
     resume,
     C.RETRY: retry, C.COMPENSATE: compensate, C.RESOLVE: resolve, C.CANCEL_FIRING: cancel_firing, C.MIGRATE: migrate,
-    C.SET: set_variable, C.NUDGE: nudge, C.DOUBT: doubt, C.ADMIT: admit,
+    C.SET: set_variable, C.NUDGE: nudge, C.DOUBT: doubt, C.ADMIT: admit, C.LIMIT: limit, C.EXECUTE: execute,
+    C.STOP: stop,
 }  # fmt: skip

@@ -23,8 +23,8 @@ Fact = tuple[Any, ...]
     WORK_MOVED, PHASE, SCOPE_OPENED, SCOPE_CLOSED, SCOPE_FORGOTTEN, SWEPT, LEDGER_ADDED, LEDGER_MOVED, UNDO_PLANNED,
     UNDO_STEP,
     UNDO_AT, UNDO_ENDED, REVIVED, REOPENED, PAUSED, MOVED, DRAINING, INCIDENT, IGNORED, MIGRATED, FORKED, FORGOT,
-    LOCALS, FANNED,
-) = range(49)  # fmt: skip
+    LOCALS, FANNED, QUEUED, LIMITED, WANTED, STOPPING,
+) = range(53)  # fmt: skip
 
 #: name and fields of every fact, by tag. `takes` is a list of edges, one entry per token; an empty list takes nothing.
 FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -33,7 +33,7 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("fired", ("firing", "node", "scope", "epoch", "visit", "takes", "owed", "flags", "comp", "path")),
     ("fired", ("firing", "node", "scope", "epoch", "visit", "edge", "seq", "flags")),
     ("passed", ("firing", "node", "scope", "epoch", "visit", "takes", "via", "seq", "body", "port", "flags")),
-    ("effect.asked", ("firing", "attempt", "probe", "args")),
+    ("effect.asked", ("firing", "attempt", "probe", "args", "place")),
     ("effect.answered", ("firing", "attempt", "probe", "status", "output", "failure")),
     ("attempt.failed", ("firing", "attempt", "failure", "next_at")),
     (
@@ -80,6 +80,10 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("forgot", ("scope", "below")),
     ("locals", ("scope", "values")),
     ("fanned", ("firing", "items")),
+    ("queued", ("firing", "attempt", "base", "why")),
+    ("limited", ("pool", "most", "why")),
+    ("wanted", ("node", "on")),
+    ("stopping", ("firing", "why")),
 )
 
 # flags of fired and passed

@@ -232,17 +232,21 @@ class FactReader:
             data["failure"] = failure_dict(failure)
         if firing.comp >= 0:
             data["undoes"] = firing.comp
+        if firing.name:
+            data["firing"] = firing.name
         path = self.paths.get(firing.scope, "")
         return [FactLine(seq, "settled", at, node=self._node(node), scope=path, epoch=firing.epoch, data=data)]
 
     def _asked(self, seq: int, at: int, f: Any) -> list[FactLine]:
-        _, no, attempt, probe, args = f
+        _, no, attempt, probe, args, *place = f
         firing = self.st.firings[no]
         data: dict[str, Any] = {"attempt": attempt, "key": f"{self.st.tenant}/{self.st.run}/{self.firing_id(firing)}"}
         if probe:
             data["probe"] = probe
         if args is not None:
             data["args"] = args
+        if place:
+            data["place"] = place[0]
         return [FactLine(seq, "effect.asked", at, node=self._node(firing.node), epoch=firing.epoch, data=data)]
 
     def _absorbed(self, seq: int, at: int, f: Any) -> list[FactLine]:
@@ -336,8 +340,13 @@ class FactReader:
         return [FactLine(seq, "revived", at, node=self._node(was.node), epoch=was.epoch, data={"firing": name})]
 
     def _migrated(self, seq: int, at: int, f: Any) -> list[FactLine]:
-        _, net, was, _nodes, _edges, _names = f
-        return [FactLine(seq, "migrated", at, data={"net": net, "was": was})]
+        _, net, was, nodes, _edges, _names = f
+        assert self.net is not None
+        moved, after = dict(nodes), self.net_of(net)
+        images = [(node.id, moved.get(node.no, node.no)) for node in self.net.nodes]
+        known = after.nodes
+        renamed = {id: known[to].id for id, to in images if 0 <= to < len(known) and known[to].id != id}
+        return [FactLine(seq, "migrated", at, data={"net": net, "was": was, "renamed": renamed})]
 
 
 def group_of(path: Path | None, net: Compiled) -> tuple[str, int] | None:
@@ -355,7 +364,9 @@ def group_of(path: Path | None, net: Compiled) -> tuple[str, int] | None:
 
 
 def firing_of(line: FactLine) -> str:
-    """The id of the firing that a `fired` or `settled` line tells of."""
+    """The id of the firing that a `fired` or `settled` line tells of: it has kept it, if its node was renamed."""
+    if "firing" in line.data:
+        return str(line.data["firing"])
     stem = f"{line.node}@{line.scope}~{line.epoch}#{line.data['visit']}"
     return f"{stem}!{line.data['undoes']}" if "undoes" in line.data else stem
 

@@ -291,7 +291,7 @@ def _fail_instead(
 def forward(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
     """A node at its max_iter: its last output is forwarded once for the first token, later ones are absorbed."""
     at_key = key(node.no, epoch)
-    first = at_key not in scope.spent
+    first = at_key not in scope.spent and node.spec.at_max == "forward"
     lying = [t for e in node.ins for t in scope.tokens.get(key(e.no, epoch), ())]
     path, passed = common([t.path for t in lying]), merged([t.passed for t in lying])
     edges = tokens_at_all(node, scope, epoch)

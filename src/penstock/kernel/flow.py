@@ -9,6 +9,7 @@ from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.ledger import add_to_ledger, book
+from penstock.kernel.pool import free_place, queue_firing, take_place
 from penstock.kernel.run import Run
 from penstock.kernel.state import DONE, EFFECT, FAILURE, INTERRUPTED, SKIPPED, Firing, Item, Scope, key
 from penstock.kernel.sweep import abandon_undo, disarm, lose_item, stop_effect, sweep_children
@@ -448,19 +449,31 @@ def scope_tree(r: Run, kids: list[int]) -> list[int]:
 def ask(r: Run, firing: Firing, attempt: int, probe: int = 0) -> None:
     """Ask the world for an effect. Literal arguments stay in the net; others are resolved now and journaled."""
     node = r.net.nodes[firing.node]
-    args = None
+    args, place = None, ""
+    if node.pool:
+        free = free_place(r, node)
+        if free is None:
+            queue_firing(r, firing, attempt, firing.base, "place")
+            return
+        place = free
     if not node.args_static:
         try:
             view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
             view["attempt"], view["visit"] = attempt, firing.visit
             if firing.comp >= 0:
                 view["undone"] = r.resolve_blob(r.st.ledger[firing.comp].output)
-            if node.kind == WORK and r.st.items[firing.no].mode:
+            if node.kind == WORK and (r.st.items[firing.no].mode or place):
                 _tell_agent(r, view, r.st.items[firing.no])
+            if place:
+                view["place"] = place
             args = node.args(view)
         except ExprError as error:
             raise ExpressionFailed(firing, expr_failure(error, node)) from error
-    r.record((F.ASKED, firing.no, attempt, probe, args))
+    if place:
+        r.record((F.ASKED, firing.no, attempt, probe, args, place))
+        take_place(r, node, firing, place)
+    else:
+        r.record((F.ASKED, firing.no, attempt, probe, args))
     r.asks.append(firing.no)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from penstock.kernel.state import EFFECT, OPEN, Scope, State
+from penstock.kernel.state import EFFECT, OPEN, Firing, Scope, State
 from penstock.net.compiled import EPOCH, MOST, CNode, Compiled
 
 
@@ -16,9 +18,17 @@ class Plan(msgspec.Struct):
     obstacles: list[str]
 
 
-def plan(old: Compiled, new: Compiled, st: State, nodes: dict[str, str], edges: dict[str, str]) -> Plan:
-    """By id, then by the author's table."""
-    obstacles: list[str] = []
+def plan(
+    old: Compiled,
+    new: Compiled,
+    st: State,
+    nodes: dict[str, str],
+    edges: dict[str, str],
+    puts: Sequence[str] = (),
+    drops: Sequence[str] = (),
+) -> Plan:
+    """By id, then by the author's table; tokens are put on edges of the new net and dropped from edges of the old."""
+    obstacles = [f"there is no edge «{id}» to put a token on" for id in puts if id not in new.edge_by_id]
     node_of = {n.no: _number(new.by_id.get(nodes.get(n.id, n.id))) for n in old.nodes}
     edge_of = {e.no: _number(new.edge_by_id.get(edges.get(e.id, e.id))) for e in old.edges}
     images: dict[tuple[int, int, int], str] = {}
@@ -27,6 +37,8 @@ def plan(old: Compiled, new: Compiled, st: State, nodes: dict[str, str], edges: 
         for place in scope.tokens:
             edge = old.edges[place & (MOST - 1)]
             image = edge_of[edge.no]
+            if edge.id in drops:
+                continue
             if image < 0:
                 obstacles.append(f"a token rests on edge «{edge.id}», which is gone")
             elif nodes.get(edge.dst.scope, edge.dst.scope) != new.edges[image].dst.scope:
@@ -41,6 +53,7 @@ def plan(old: Compiled, new: Compiled, st: State, nodes: dict[str, str], edges: 
             obstacles.append(f"«{was.id}» is at work and is gone")
         else:
             obstacles += _firing_obstacles(was, new.nodes[image], nodes, firing.phase == EFFECT)
+            obstacles += _place_obstacles(new, new.nodes[image], firing)
             if working.setdefault((firing.scope, firing.epoch, image), was.id) != was.id:
                 obstacles.append(f"two nodes at work would both be «{new.nodes[image].id}»")
     failed = [*st.parked.values(), *([] if st.reopen is None else [st.reopen])]
@@ -86,6 +99,13 @@ def _firing_obstacles(was: CNode, to: CNode, nodes: dict[str, str], in_flight: b
     if was.spec.body is not None and to.spec.body is not None and was.spec.body.mode != to.spec.body.mode:
         out.append(f"scope «{was.id}» is open and has another mode now")
     return out
+
+
+def _place_obstacles(new: Compiled, to: CNode, firing: Firing) -> list[str]:
+    if not firing.place or firing.phase != EFFECT:
+        return []
+    pool = new.pools.get(to.pool)
+    return [] if pool is not None and firing.place in pool.places else [f"«{firing.place}» is at work and is gone"]
 
 
 def _any_edge(new: Compiled, node: int) -> int:

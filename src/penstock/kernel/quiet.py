@@ -8,6 +8,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire
 from penstock.kernel.flow import JUDGE, join_timer, set_timer
+from penstock.kernel.pool import is_stopped, stop_pools
 from penstock.kernel.ready import full_edge, ready
 from penstock.kernel.retry import scope_failed
 from penstock.kernel.run import Candidate, Run
@@ -72,6 +73,8 @@ def held_inside(r: Run, scope: Scope) -> bool:
     for place in scope.tokens:
         node, epoch = edges[place & (MOST - 1)].dst, place >> EPOCH
         if node.group and not r.room(node.group) or undoing and node.kind == UNDO:
+            return True
+        if node.pool and ready(r, node, scope, epoch) is not None:
             return True
         if node.capped and full_edge(node, scope, epoch) is not None:
             return True
@@ -179,16 +182,20 @@ def conclude(r: Run) -> None:
         r.record((F.MOVED, "RUNNING", "resumed", None))
     if st.status not in (RUNNING, WAITING) or st.paused:
         return _active_timer(r)
-    if st.firings or st.timers and timed(r, st.scopes[0]):
+    root = st.scopes[0]
+    if st.firings or st.timers and timed(r, root) or root.live and r.net.pools and is_stopped(r):
         to = RUNNING if st.active else WAITING
         if to != st.status:
             r.record((F.MOVED, STATUS[to], "wait_started" if to == WAITING else "resumed", None))
         return _active_timer(r)
-    root = st.scopes[0]
     if root.live:
         absorb_optional(r, root)
     if root.live:
         stuck = deadlock(r, root)
+        if r.net.on_stuck == "stop":
+            r.record((F.INCIDENT, "DEADLOCK", stuck.node, stuck.detail))
+            stop_pools(r, "deadlock")
+            return conclude(r)
         if r.net.on_stuck == "pause":
             r.record((F.INCIDENT, "DEADLOCK", stuck.node, stuck.detail))
             r.record((F.PAUSED, True, "deadlock"))

@@ -9,6 +9,7 @@ from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.flow import JUDGE, ROOT_FAILED, ExpressionFailed, close, expr_failure, set_timer
+from penstock.kernel.pool import stop_pools
 from penstock.kernel.run import Run
 from penstock.kernel.state import CLOSED_FAILED, DONE, EFFECT, FAILURE, OPEN, RUN, SKIPPED, Firing, Scope
 from penstock.kernel.sweep import sweep
@@ -101,9 +102,12 @@ def _by_table(r: Run, firing: Firing, node: CNode, failure: Failure) -> bool:
             close(r, firing, FAILURE, {"error": failure_view(failure)}, failure=failure, content_type="error")
         elif action == "value":
             close(r, firing, DONE, _instead(r, firing, node), failure=failure, meta={"fallback": True})
-        elif action.startswith(("port:", "park:")):
-            flags = F.PARKED if action.startswith("park:") else 0
+        elif action.startswith(("port:", "park:", "halt:")):
+            flags = 0 if action.startswith("port:") else F.PARKED
             close(r, firing, FAILURE, None, failure=failure, port=action[5:], flags=flags)
+            if action.startswith("halt:"):
+                r.record((F.INCIDENT, failure.code, node.id, {"message": failure.message}))
+                stop_pools(r, "fatal")
         else:
             return False
         return True

@@ -48,6 +48,7 @@ class Run:
         "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "deferred", "limits",
         "marks", "net", "now", "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch",
         "resolve_blob", "holding", "loaded", "blockers", "refuse", "fans", "caps", "more", "decided", "starting",
+        "places", "queueing", "tells", "net_of",
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
@@ -57,6 +58,7 @@ class Run:
         self.asks: list[int] = []  # firings whose effect was asked
         self.ended: list[tuple[Firing, int]] = []  # firings that settled, and how
         self.stops: list[int] = []  # firings whose effect was dropped
+        self.tells: list[int] = []  # firings whose executor is to be told to end it
         self.deferred: list[tuple[int, Any]] = []  # what must happen before the next candidate is looked at
         self.via: tuple[Any, Scope, int] | None = None  # a token to be born and eaten in one fact
         self.starting = False  # other starts are still to fire, in the first epoch
@@ -73,6 +75,8 @@ class Run:
         self.groups: dict[str, int] = {}  # firings in flight per group
         self.held: dict[str, list[Candidate]] = {}  # candidates that wait for room in their group
         self.holding: dict[Candidate, None] = {}
+        self.places: dict[str, dict[str, int]] = {}  # pool → place → the firing that has it
+        self.queueing: dict[tuple[int, int, int], int] = {}  # node, scope, epoch → the firing that waits for a place
         self.loaded = False
         self.blockers: dict[tuple[int, int, int], Any] = {}  # scope, node, epoch → what an inclusive join waits for
         self.full: dict[
@@ -86,6 +90,7 @@ class Run:
         self.due: list[tuple[int, int]] = []  # timers, lazily cleaned
         self.resting: set[tuple[int, int, int]] = set()  # scope, node, epoch: joins whose timer may have to be set
         self.ttl: dict[tuple[int, int, int], int] = {}  # scope, place, seq → timer
+        self.net_of: Callable[[str], Compiled | None] = _unknown  # a released net by its hash
         self.resolve_blob: Callable[[Any], Any] = _same  # gives the value of a body that is stored by reference
         self.limits = {**net.limits, **st.options.get("limits", {})} if st.options else net.limits
 
@@ -120,6 +125,8 @@ class Run:
                 run.groups[group] = run.groups.get(group, 0) + 1
             if firing.fan is not None:
                 run.fans.add(firing.no)
+            if firing.place:
+                run.places.setdefault(nodes[firing.node].pool, {})[firing.place] = firing.no
         return run
 
     def record(self, fact: Fact) -> None:
@@ -299,6 +306,10 @@ class Run:
             st, node = self.st, self.net.nodes[firing.node]
             return f"{st.tenant}/{st.run}/{node.id}@~{firing.epoch}#{firing.visit}"
         return f"{self.st.tenant}/{self.st.run}/{self.firing_id(firing)}"
+
+
+def _unknown(hash: str) -> None:
+    return None
 
 
 def _same(body: Any) -> Any:

@@ -20,8 +20,8 @@ STATUS = (
     "CREATED", "PENDING", "RUNNING", "WAITING", "COMPENSATING", "COMPLETED", "FAILED", "CANCELLED", "COMPENSATED",
 )  # fmt: skip
 # phase of a firing; those up to BACKOFF make a run RUNNING
-RUN, EFFECT, BACKOFF, SUSPENDED, IN_SCOPE, IN_UNDO = range(6)
-PHASE = ("run", "effect", "backoff", "suspended", "scope", "undo")
+RUN, EFFECT, BACKOFF, SUSPENDED, IN_SCOPE, IN_UNDO, IN_QUEUE = range(7)
+PHASE = ("run", "effect", "backoff", "suspended", "scope", "undo", "queue")
 # how a firing ended
 DONE, FAILURE, SKIPPED, INTERRUPTED = range(4)
 SETTLED = ("done", "failed", "skipped", "interrupted")
@@ -68,6 +68,8 @@ class Firing(msgspec.Struct, array_like=True, gc=False):
     blocked: bool = False  # its answer is kept, but no branch takes it
     name: str = ""  # its id, if it came here from a net in which its node was called otherwise: its key must not change
     fan: Fan | None = None  # children that are not open yet
+    place: str = ""  # of its pool, while its effect is under way
+    stopping: str = ""  # whoever does its effect was told to end it: cancel, put_back
 
 
 class Scope(msgspec.Struct, array_like=True, gc=False):
@@ -268,6 +270,9 @@ class State(msgspec.Struct, array_like=True, gc=False):
     closed_items: dict[int, str] = {}  # how the newest work items ended
     tracks: bool = False  # tokens know which finished work they come from
     redoable: dict[int, Redo] = {}  # such work after which no other was finished, the newest ones
+    pool_limits: dict[str, int] = {}  # places of a pool that may be taken at once, where not as the net says
+    stopped: dict[str, str] = {}  # pools that give no place away, and why
+    wanted: dict[int, int] = {}  # nodes that somebody wants done, though their pool is stopped
 
 
 def new_state() -> State:

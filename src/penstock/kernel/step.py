@@ -20,14 +20,15 @@ from penstock.kernel.deferred import DEFERRED
 from penstock.kernel.due_timers import fire_timer, next_due
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire, fire_via, forward
-from penstock.kernel.flow import ExpressionFailed, NoMatch
+from penstock.kernel.flow import ExpressionFailed, NoMatch, ask
+from penstock.kernel.pool import hold_candidate, hold_firing, next_for_place, queued_firing
 from penstock.kernel.quiet import arm_joins, at_max, close_scopes, conclude, has_token, relax
 from penstock.kernel.ready import has_room_ahead, ready, release_debts
 from penstock.kernel.region import open_fans
 from penstock.kernel.retry import fail, fail_scope
 from penstock.kernel.run import UNDOING, Candidate, Run
 from penstock.kernel.saga import finish_cancel, finish_failed
-from penstock.kernel.state import COMPLETED, OPEN, RUNNING, STATUS, WAITING, Scope, key
+from penstock.kernel.state import COMPLETED, IN_QUEUE, OPEN, RUNNING, STATUS, WAITING, Scope, key
 from penstock.net.compiled import UNDO, CNode
 
 #: commands that are decided in a run whose slice was full, too
@@ -57,6 +58,8 @@ def step(r: Run, commands: list[C.Command], now: int, blocked: frozenset[int] = 
         r.ended = []
     if r.stops:
         r.stops = []
+    if r.tells:
+        r.tells = []
     if r.loaded:
         _rebuild_candidates(r)
     most = r.caps.slice
@@ -78,6 +81,9 @@ def step(r: Run, commands: list[C.Command], now: int, blocked: frozenset[int] = 
                 raise NoBranch(node=no_match.node.id) from None
             raise Stuck(index, no_match.node.id) from None
         st.hand = None
+        if command[0] == C.MIGRATE and index + 1 < len(commands):  # the others are for the run in its new net
+            r.decided = index + 1
+            break
     if st.n >= r.caps.facts_warning:
         _limit_facts(r, before)
     return r.facts
@@ -154,12 +160,19 @@ def _rebuild_candidates(r: Run) -> None:
     """After a load everybody with a token is asked once without firing, so that a reload changes nothing: who waits
     for what is known again, and nobody is queued who would not have been."""
     r.loaded = False
+    for firing in r.st.firings.values():
+        if firing.phase == IN_QUEUE:
+            hold_firing(r, firing)
     ready_still = []
     while (candidate := r.next()) is not None:
         if _may_fire(r, candidate) is not None:
             ready_still.append(candidate)
     for candidate in ready_still:
-        r.queue(candidate)
+        node = r.net.nodes[candidate[2]]
+        if node.pool and not _is_over(r, node, candidate):
+            hold_candidate(r, node, candidate)
+        else:
+            r.queue(candidate)
     # the turn before the load may have been a slice: then something is ready, or nothing is and it is not concluded yet
     # (a deadlock without its name, a join without its timer), and the run is RUNNING, which a slice leaves behind
     left_over = r.st.status == RUNNING or r.st.status == WAITING and bool(r.heap or r.fans or r.idle)
@@ -235,6 +248,8 @@ def to_quiet(r: Run) -> None:
                 candidate = r.next()
                 if candidate is not None:
                     consider(r, candidate)
+            elif r.net.pools and (candidate := next_for_place(r)) is not None:
+                _begin_in_pool(r, candidate)
             elif r.unsure and release_debts(r) or r.idle and close_scopes(r):
                 continue
             elif r.fans:
@@ -262,6 +277,9 @@ def consider(r: Run, candidate: Candidate) -> bool:
     _, _, no, scope_no, epoch = candidate
     node = r.net.nodes[no]
     takes = _may_fire(r, candidate)
+    if takes is not None and node.pool and not _is_over(r, node, candidate):
+        hold_candidate(r, node, candidate)
+        return False
     if takes is not None:
         scope = r.st.scopes[scope_no]
         if node.max_iter is not None and at_max(node, scope, epoch):
@@ -273,6 +291,23 @@ def consider(r: Run, candidate: Candidate) -> bool:
     if node.group:  # whoever takes no room, or did not want it, lets the next one in
         r.admit(node.group)
     return takes is not None
+
+
+def _is_over(r: Run, node: CNode, candidate: Candidate) -> bool:
+    """It has fired as often as it may: what comes now needs no place."""
+    return node.max_iter is not None and at_max(node, r.st.scopes[candidate[3]], candidate[4])
+
+
+def _begin_in_pool(r: Run, candidate: Candidate) -> None:
+    """There is a place for it: the firing that waits asks, or the node fires. It may be neither any more."""
+    firing = queued_firing(r, candidate)
+    if firing is not None:
+        ask(r, firing, firing.attempt)
+        return
+    takes = _may_fire(r, candidate)
+    if takes is not None:
+        _, _, no, scope_no, epoch = candidate
+        fire(r, r.net.nodes[no], r.st.scopes[scope_no], epoch, takes)
 
 
 def _may_fire(r: Run, candidate: Candidate) -> list[int] | None:

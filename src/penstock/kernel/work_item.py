@@ -9,6 +9,7 @@ from penstock.expr.calendar import moment_at, text_of_moment
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.flow import ExpressionFailed, ask, close, expr_failure, truth
+from penstock.kernel.pool import queue_firing
 from penstock.kernel.run import Run
 from penstock.kernel.state import BACKOFF, DONE, EFFECT, SUSPENDED, Firing, Item
 from penstock.kernel.sweep import stop_effect
@@ -160,7 +161,10 @@ def move(r: Run, c: C.Command) -> None:
             r.record((F.LEDGER_MOVED, item.entry, "withdrawn", None, 0, None))
         record_moved(r, no, "REWORK", verb, by, comment)
         r.record((F.WORK_MOVED, no, "TODO", "redo", by, None, None))
-        if for_agent(node, item.mode):
+        if for_agent(node, item.mode) and node.pool:  # what was handed in is no failure: retries count anew
+            r.record((F.WORK_MOVED, no, "IN_PROGRESS", "start", "agent", None, None))
+            queue_firing(r, firing, firing.attempt + 1, firing.attempt, verb)
+        elif for_agent(node, item.mode):
             start_agent(r, firing, firing.attempt + 1)
     else:
         _finish(r, firing, item, verb, by, data, comment)

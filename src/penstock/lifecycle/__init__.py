@@ -13,9 +13,13 @@ from penstock.lifecycle.effect import EFFECT
 from penstock.lifecycle.firing import FIRING
 from penstock.lifecycle.pipeline_run import PIPELINE_RUN
 from penstock.lifecycle.pipeline_stage import PIPELINE_STAGE
+from penstock.lifecycle.plan_agent import PLAN_AGENT
 from penstock.lifecycle.process_run import PROCESS_RUN
+from penstock.lifecycle.project_health import PROJECT_HEALTH
 from penstock.lifecycle.release import RELEASE
 from penstock.lifecycle.run import RUN
+from penstock.lifecycle.task import TASK
+from penstock.lifecycle.task_execution import TASK_EXECUTION
 from penstock.lifecycle.timer import TIMER
 from penstock.lifecycle.work_item import WORK_ITEM
 
@@ -34,6 +38,10 @@ MACHINES: dict[str, Machine] = {
     "process_run": PROCESS_RUN,
     "pipeline_run": PIPELINE_RUN,
     "pipeline_stage": PIPELINE_STAGE,
+    "task": TASK,
+    "plan_agent": PLAN_AGENT,
+    "task_execution": TASK_EXECUTION,
+    "project_health": PROJECT_HEALTH,
     "release": RELEASE,
 }
 

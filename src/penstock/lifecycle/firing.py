@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.lifecycle.contract import Machine, T, each
 
-LIVE = ("run", "effect", "backoff", "suspended", "scope", "undo")
+LIVE = ("run", "effect", "backoff", "suspended", "scope", "undo", "queue")
 _ENDINGS = (
     ("settle", "done", "KERNEL 2 settled"),
     ("fail", "failed", "KERNEL 6"),
@@ -25,6 +25,8 @@ FIRING = Machine(
         T("effect", "suspend", "suspended", "KERNEL 1 poll, agent draft"),
         T("suspended", "resume", "run", "KERNEL 2"),
         T("suspended", "ask", "effect", "KERNEL 4 poll, rework of an agent"),
+        *each(("run", "backoff", "suspended"), "wait_for_place", "queue", "KERNEL 4 plan: agent pool"),
+        T("queue", "ask", "effect", "KERNEL 4 plan: queued until started"),
         T("run", "open", "scope", "KERNEL 5"),
         T("run", "undo", "undo", "KERNEL 6"),
         *(T(phase, event, end, source) for phase in LIVE for event, end, source in _ENDINGS),
@@ -40,6 +42,7 @@ UNIT_WORDS = {
     "scope": "RUNNING",
     "undo": "RUNNING",
     "backoff": "RETRYING",
+    "queue": "QUEUED",
     "suspended": "WAITING",
     "done": "SUCCEEDED",
     "failed": "FAILED",

@@ -61,6 +61,7 @@ class CNode:
         "effect", "entry", "fail_if", "flags", "full", "fused", "group", "head", "id", "ins", "items", "join", "k",
         "keep", "kind", "label",
         "lone", "match", "max_iter", "merge", "named_ins", "net", "no", "only_if", "order", "outs", "pass_on",
+        "pool",
         "plain_mask", "plain_out",
         "port", "ports", "priority", "prompt", "ranked", "result", "scope", "secretive", "sets", "skip_mask",
         "spec", "split", "start_mask", "take_all",
@@ -73,6 +74,7 @@ class CNode:
         self.label = spec.label or spec.id
         self.scope = spec.scope
         self.priority, self.group, self.max_iter, self.result = spec.priority, spec.group, spec.max_iter, spec.result
+        self.pool = spec.pool
         join: Join = spec.join
         self.join, self.k, self.take_all = _JOIN[join.mode], join.k, join.take == "all"
         self.absorb = join.mode == "k" and join.late == "absorb"
@@ -173,6 +175,7 @@ class CNode:
         self.fused = (
             self.lone
             and self.kind != UNDO
+            and not self.pool
             and not self.head
             and not self.capped
             and self.spec.join_timeout_ms is None
@@ -215,7 +218,7 @@ class Compiled:
     __slots__ = (
         "aliases", "by_id", "cores", "edge_by_id", "edges", "hash", "known", "limits", "net", "nodes", "on_fail",
         "on_stuck",
-        "starts",
+        "pools", "starts",
         "undo_policy", "grouped", "queued",
     )  # fmt: skip
 
@@ -226,6 +229,7 @@ class Compiled:
         self.edges = tuple(CEdge(i, e, self.by_id[e.src], self.by_id[e.dst]) for i, e in enumerate(net.edges))
         self.edge_by_id = {e.id: e for e in self.edges}
         self.limits = dict(net.limits)
+        self.pools = net.pools
         self.on_fail, self.on_stuck, self.undo_policy = net.on_fail, net.on_stuck, net.undo_policy
         self.grouped, self.queued = net.undo_policy == "group", net.queued
         #: the inner node of one that was lowered to two: it speaks for it as long as the other has not fired

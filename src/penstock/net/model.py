@@ -57,7 +57,8 @@ class Retry(_Part):
 
 class OnError(_Part):
     """A row of the failure table: a code, a category or `*`, and what to do: skip, continue, error_env, fail, port:X;
-    park:X is port:X, and the firing can be revived by hand; value: the node yields its `value` instead."""
+    park:X is port:X, and the firing can be revived by hand; halt:X is park:X, and nobody of the node's pool begins
+    anything else; value: the node yields its `value` instead."""
 
     match: str
     action: str
@@ -224,8 +225,11 @@ class Node(_Part):
     out: tuple[str, ...] = ()
     result: str | None = None  # the name of this node's output in the run's result
     max_iter: int | None = None
+    at_max: Literal["forward", "absorb"] = "forward"  # what becomes of the first token beyond `max_iter`
     join_timeout_ms: int | None = None
     group: str = ""
+    pool: str = ""  # each attempt needs a place of this pool
+    place: str = ""  # this one and no other; "" = the first that is free
     off_path: bool = False
     # task, call, work
     effect: Effect | None = None
@@ -266,6 +270,14 @@ class Edge(_Part):
     var: str = ""  # the name under which the target sees what came this way
 
 
+class Pool(_Part):
+    """Named places that attempts of nodes take while their effects are under way: one attempt a place, and at most
+    `most` at once."""
+
+    places: tuple[str, ...] = ()  # in the order in which they are given away
+    most: int = 1
+
+
 class RunRetry(_Part):
     max: int = 0
     delay_ms: int = 0
@@ -290,7 +302,8 @@ class Net(_Part):
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
     limits: dict[str, int] = {}
-    on_stuck: Literal["fail", "pause"] = "fail"
+    pools: dict[str, Pool] = {}
+    on_stuck: Literal["fail", "pause", "stop"] = "fail"  # stop: its pools give no place away until somebody says so
     on_fail: Literal["sweep", "drain"] = "sweep"
     undo_policy: Literal["stop", "continue", "group"] = "stop"
     run_retry: RunRetry = RunRetry()

@@ -20,12 +20,15 @@ from penstock.store.file_schedules import FileScheduleStore
 from penstock.store.follow_ups import FollowUpStore
 from penstock.store.judgments import JudgmentStore
 from penstock.store.messages import MessageStore
+from penstock.store.projects import ProjectStore
 from penstock.store.queues import QueueStore
 from penstock.store.releases import ReleaseStore
+from penstock.store.reports import ReportStore
 from penstock.store.run_lists import RunListStore
 from penstock.store.run_store import Batch, JournalRow, RunRow, RunStore
 from penstock.store.schedules import ScheduleStore
 from penstock.store.table_shape import Table
+from penstock.store.tasks import TaskStore
 from penstock.store.work_items import WorkItemStore
 
 
@@ -33,7 +36,7 @@ class Store(
     RunStore, RunListStore, WorkItemStore, ArtifactStore, ReleaseStore, ScheduleStore, EventStore, MessageStore,
     JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, BatchStore,
     FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, ExecutionListStore,
-    ExecutionSeriesStore,
+    ExecutionSeriesStore, ProjectStore, TaskStore, ReportStore,
     Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""

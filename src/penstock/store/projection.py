@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.state import COMPLETED, Firing, State, new_state
+from penstock.net.compiled import Compiled
 from penstock.store.run_store import Batch, JournalRow, RunRow
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -27,6 +28,15 @@ class Projector(Protocol):
 
     def turn(self, facts: Iterable[Any], first: int, at: int, batch: Batch) -> None:
         """All facts of a turn; `first` is the number of the first of them."""
+        ...
+
+
+@runtime_checkable
+class Following(Protocol):
+    """A projector that goes on where a run goes over to another net; of any other a new one is made."""
+
+    def follow(self, net: Compiled) -> None:
+        """Before it hears the turn in which that happens."""
         ...
 
 
@@ -96,7 +106,7 @@ def rows_of(
     projector_of: Callable[[str], Projector | None] | None = None,
 ) -> State:  # fmt: skip
     """Every projected row of a run, folded from its journal. `projector_of` gives what the language of a net derives
-    beside them."""
+    beside them; it is asked again when the run goes over to another net."""
     st = new_state()
     names: dict[int, str] = {}
     decode = F.decode_facts

@@ -24,6 +24,7 @@ class Batch(msgspec.Struct, eq=False):
     unwait: list[tuple[Any, ...]] = []
     item_new: list[tuple[Any, ...]] = []
     item_moved: list[tuple[Any, ...]] = []  # status, by, moved_at, run, firing
+    item_renumbered: list[tuple[Any, ...]] = []  # node, run, firing: of a run that has moved to another net
     work_new: list[tuple[Any, ...]] = []
     work_moved: list[tuple[Any, ...]] = []  # status, assignee, mode, version, run, firing
     incident: list[tuple[Any, ...]] = []
@@ -47,6 +48,10 @@ class Batch(msgspec.Struct, eq=False):
     execution_moved: list[tuple[Any, ...]] = []  # the columns that change (`executions.MOVED`), run
     stage_log: list[tuple[Any, ...]] = []
     usage: list[tuple[Any, ...]] = []  # what is added to the row of a tenant and day
+    task: list[tuple[Any, ...]] = []  # whole rows, as they are now
+    task_agent: list[tuple[Any, ...]] = []
+    task_execution: list[tuple[Any, ...]] = []
+    project_moved: list[tuple[Any, ...]] = []  # run, status, why, tenant, id
 
     def mark(self) -> list[int]:
         """How much it holds, to go back to."""

@@ -28,9 +28,10 @@ from penstock.store.tables import (
     SCHEDULE,
     TABLES,
 )
+from penstock.store.task_tables import TASK_TABLES
 
 #: raised by one with every change of `tables.py` that a store on disk must follow
-VERSION = 5
+VERSION = 6
 #: marks a file as ours in its header: "PNST"
 APPLICATION_ID = 0x504E5354
 
@@ -207,4 +208,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *_added(API_KEY, KEYS_LATER),
         *waits_of_tenants(create(WAITING)),
     ),
+    6: _new(*TASK_TABLES),
 }

@@ -19,13 +19,16 @@ from penstock.store.file_schedules import SqlFileSchedules
 from penstock.store.follow_ups import SqlFollowUps
 from penstock.store.judgments import SqlJudgments
 from penstock.store.messages import SqlMessages
+from penstock.store.projects import SqlProjects
 from penstock.store.queues import FORGET_DEAD_MESSAGES, SqlQueues
 from penstock.store.releases import SqlReleases
+from penstock.store.reports import SqlReports
 from penstock.store.run_lists import SqlRunLists
 from penstock.store.run_store import SqlRuns
 from penstock.store.schedules import SqlSchedules
 from penstock.store.table_shape import Table
 from penstock.store.tables import TABLES
+from penstock.store.tasks import FORGET_TASK_SESSIONS, SqlTasks
 from penstock.store.work_items import SqlWorkItems
 
 INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
@@ -34,7 +37,8 @@ INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
     SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlBatches, SqlFileAssets, SqlQueues,
-    SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists, SqlExecutionSeries,
+    SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists, SqlExecutionSeries, SqlProjects,
+    SqlTasks, SqlReports,
 ):  # fmt: skip
     def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
         names = ",".join(f'"{name}"' for name in table.names)
@@ -54,7 +58,7 @@ class SqlStore(
         with self.transaction():
             for statement in (
                 "DELETE FROM memo WHERE until<=?", FORGET_LETTERS, FORGET_CHECKPOINTS, FORGET_REQUESTS, FORGET_SESSIONS,
-                FORGET_BATCHES, FORGET_DEAD_MESSAGES,
+                FORGET_BATCHES, FORGET_DEAD_MESSAGES, FORGET_TASK_SESSIONS,
             ):  # fmt: skip
                 self._execute(statement, (now,))
             self._execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))

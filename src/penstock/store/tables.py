@@ -24,6 +24,7 @@ from penstock.store.run_tables import (
 )
 from penstock.store.table_shape import Index, Table
 from penstock.store.table_shape import column as _c
+from penstock.store.task_tables import TASK_TABLES
 
 ARTIFACT = Table(
     "artifact",
@@ -350,7 +351,7 @@ TABLES: tuple[Table, ...] = (
     MARK, NET, RUN, JOURNAL, FIRING, WAITING, ITEM, WORK, INCIDENT, CAUSE, OUTBOX, INTENT, INBOX, GATE, MEMO, BLOB,
     ARTIFACT, RELEASE, MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT, API_KEY, ENDED_SESSION, AUDIT,
     REQUEST, DRAFT, REMARK, BATCH, FILE_ASSET, QUEUE_MESSAGE, FILE_SCHEDULE, EXECUTION, STAGE_LOG, USAGE, INGEST,
-    DEFINITION, STAGE,
+    DEFINITION, STAGE, *TASK_TABLES,
 )  # fmt: skip
 PROJECTIONS: tuple[Table, ...] = tuple(t for t in TABLES if t.projection)
 #: what a store on a server has besides

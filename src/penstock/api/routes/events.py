@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Query
-from starlette.responses import Response
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response, StreamingResponse
 
 from penstock.api import paging
 from penstock.api.audited import AuditedRoute, RunKey
 from penstock.api.replies import reply
-from penstock.api.server_state import Caller, Door, may
+from penstock.api.server_state import Caller, Door, Server, may
 from penstock.api.shapes import operations as shape
 
+_STREAM = "text/event-stream"
 router = APIRouter(prefix="/events", tags=["events"], route_class=AuditedRoute)
 
 
@@ -25,9 +26,13 @@ async def send(asked: shape.EventAsked, door: Door, run_key: RunKey, who: Caller
 
 @router.get("", response_model=shape.EventPage, summary="Those that came, the oldest first")
 async def each(
-    door: Door, source: Annotated[str | None, Query(max_length=200)] = None, limit: paging.Limit = 50,
-    cursor: paging.Cursor = None, _: Caller = may("ops.read"),
+    request: Request, door: Door, server: Server, source: Annotated[str | None, Query(max_length=200)] = None,
+    limit: paging.Limit = 50, cursor: paging.Cursor = None, who: Caller = may("ops.read"),
 ) -> Response:  # fmt: skip
+    """Whoever accepts nothing but `text/event-stream` gets what GET /stream tells, as it happens."""
+    if request.headers.get("accept", "").strip().startswith(_STREAM) and "run.read" in who.permissions:
+        last, still_allowed = request.headers.get("last-event-id"), server.identity.still_allowed(request, who)
+        return StreamingResponse(server.hub.listen(who.tenant, last, still_allowed), media_type=_STREAM)
     after = paging.read_cursor(cursor, int) or 0
     rows = door.store.events(door.tenant, source, after=after, limit=limit + 1)
     items = [

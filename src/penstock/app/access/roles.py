@@ -21,15 +21,17 @@ PERMISSIONS = (
     "definition.write", "definition.approve", "definition.activate", "registry.read", "registry.write", "secret.write",
     "key.write", "key.mint", "user.write", "tenant.write", "audit.read", "ops.read", "ops.write", "events.send",
     "process.work", "process.approve", "process.model.approve", "pipeline.read", "pipeline.cancel", "pipeline.retry",
-    "pipeline.trigger", "pipeline.admin",
+    "pipeline.trigger", "pipeline.admin", "plan.read", "plan.write", "plan.review", "plan.admin",
 )  # fmt: skip
 #: what somebody needs besides, to do what they are allowed to
 _WITH = {"process.approve": ("inbox.read", "inbox.decide"), "process.work": ("inbox.read",)}
 ADMIN = "admin"
-_READS = frozenset({"run.read", "inbox.read", "definition.read", "registry.read", "ops.read", "pipeline.read"})
-_DECIDES = _READS | {"inbox.decide", "definition.approve", "process.work", "process.approve"}
+_READS = frozenset(
+    {"run.read", "inbox.read", "definition.read", "registry.read", "ops.read", "pipeline.read", "plan.read"}
+)
+_DECIDES = _READS | {"inbox.decide", "definition.approve", "process.work", "process.approve", "plan.review"}
 _STEERS_FILES = frozenset({"pipeline.cancel", "pipeline.retry", "pipeline.trigger"})
-_RUNS = _READS | _STEERS_FILES | {"run.start", "run.steer", "events.send", "ops.write", "process.work"}
+_RUNS = _READS | _STEERS_FILES | {"run.start", "run.steer", "events.send", "ops.write", "process.work", "plan.write"}
 _WRITES = frozenset({"definition.write", "pipeline.admin"})
 #: what tells the organisations of a tenant apart: whoever belongs to one may nothing else, for that shows all of them
 _OF_ORGANIZATIONS = _STEERS_FILES | {"pipeline.read", "pipeline.admin"}
@@ -39,7 +41,7 @@ ROLES: dict[str, frozenset[str]] = {
     ADMIN: frozenset(PERMISSIONS),
     "quality_manager": _DECIDES | {"run.start", "audit.read"},
     "qa_lead": _DECIDES,
-    "it_manager": _DECIDES | _RUNS | {"definition.activate", "registry.write", "audit.read"},
+    "it_manager": _DECIDES | _RUNS | {"definition.activate", "registry.write", "audit.read", "plan.admin"},
     "approver": _DECIDES,
     "process_owner": _DECIDES | _RUNS | _WRITES | {"process.model.approve"},
     "analyst": _READS | _WRITES | {"process.model.approve"},

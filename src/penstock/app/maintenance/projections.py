@@ -13,7 +13,6 @@ from penstock.store.projected_rows import ProjectedRows
 from penstock.store.run_store import Batch, JournalRow, RunRow
 from penstock.store.run_tables import WAITING
 from penstock.store.table_shape import Table
-from penstock.store.tables import JUDGMENT
 
 Row = tuple[Any, ...]
 
@@ -50,7 +49,7 @@ class Projections:
                     say("H9", f"row {key} of {table.name} is not what the journal says")
 
     def _in_store(self, table: Table, row: RunRow) -> list[Row]:
-        if table is JUDGMENT:
+        if any(column.name == "run" and column.type == "text" for column in table.columns):
             return self.store.projected(table, row.id)
         if table is not WAITING:
             return self.store.projected(table, row.no)

@@ -182,6 +182,9 @@ def _before(case: _Case, f: list[Any], status: str) -> str:
     elif tag == F.SCOPE_FORGOTTEN:
         gone = set(f[1])
         case.put = {t for t in case.put if t[1] not in gone}
+    elif tag == F.MIGRATED:  # edges have other numbers now; one that is gone and comes back counts from one again
+        images = {old: new for old, new in f[4]}  # noqa: C416 (pairs are lists)
+        case.put = {(image, *t[1:]) for t in case.put if (image := images.get(t[0], t[0])) >= 0}
     elif tag == F.REOPENED and f[1] == "restart":
         case.put = {t for t in case.put if t[1] == 0}
     elif tag in (F.FIRED, F.FIRED_VIA, F.PASSED):

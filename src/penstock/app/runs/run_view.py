@@ -128,9 +128,18 @@ class RunFold:
                 self._undone(line.data["entry"])
             elif line.fact == "run.reopened" and line.data["how"] == "restart":
                 self.restarted = len(self.firings)
+            elif line.fact == "migrated":
+                self._rename(line)
             elif line.fact == "revived" and line.data["firing"] in self.by_id:
                 firing = self.by_id[line.data["firing"]]
                 firing.status, firing.ended_at = "RUNNING", None
+
+    def _rename(self, line: FactLine) -> None:
+        """What was done is shown under the names of the version that the run is on."""
+        old, new = self.reader.net_of(line.data["was"]), self.reader.net_of(line.data["net"])
+        names = {author(old.by_id[a]): author(new.by_id[b]) for a, b in line.data["renamed"].items()}
+        for firing in self.firings:
+            firing.node = names.get(firing.node, firing.node)
 
     def _fire(self, line: FactLine) -> None:
         """What the author drew as one node and the net has as several is one firing: a condition and who it asks."""

@@ -43,6 +43,7 @@ from penstock.store.address import DEFAULT_STORE, DEFAULT_TENANT, place
 from penstock.store.run_store import Batch, RunRow
 
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
+    from penstock.app.runs.commands.migration import Migration, Move
     from penstock.app.runs.long.kept_folds import KeptFolds
     from penstock.executors.parts.network.self_calls import SelfCallHandler
 
@@ -177,6 +178,11 @@ class Runs(Queries):
     @property
     def path(self) -> Path:
         return self._engine.path
+
+    @property
+    def output_dir(self) -> Path:
+        """Where executors put what they make for the tenant."""
+        return self._engine.output_dir(self.tenant)
 
     @property
     def profile(self) -> str:
@@ -392,6 +398,20 @@ class Runs(Queries):
     async def edit(self, run: str, values: Mapping[str, Any]) -> None:
         """Change variables of a run that goes on."""
         await self._commands.edit(run, values)
+
+    def plan_migration(self, run: str, move: Move) -> Migration:
+        """What moving a run to another version would do, and what stands against it; nothing is changed."""
+        from penstock.app.runs.commands.migration import planned
+
+        return planned(self, self.reading(run), move)
+
+    async def migrate(self, run: str, move: Move) -> Migration:
+        """Move a run to another version of its document. Raises MigrationBlocked with all obstacles."""
+        return await self._commands.migrate(run, move)
+
+    async def undo_migration(self, run: str) -> Migration:
+        """Take the newest move to another version back, as long as everything that is under way was there, too."""
+        return await self._commands.undo_migration(run)
 
     async def wake_up(self, run: str) -> None:
         """Let whoever drives the store go on with a run, which may have been left by a crash."""

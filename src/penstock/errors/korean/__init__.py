@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _QUOTED = re.compile("«([^«»]*)»")
 _PLACE, _VALUE = re.compile(r"\{(\d+)\}"), re.compile(r"\{(\w+)\}")
+#: where a finding stands, when that is a line of another file than the document
+_FILE = re.compile(r"[^\s«»]+\.(?:md|ya?ml):\d+ ")
 
 
 def is_korean(languages: str | None) -> bool:
@@ -53,7 +55,9 @@ def finding_text(finding: Finding) -> Finding:
     wordings = FINDINGS.get(finding.rule) or FAILURES.get(finding.rule)
     if wordings is None:
         return finding
-    return replace(finding, message=_worded(wordings, finding.message), hint="")
+    file = _FILE.match(finding.message)
+    prefix = file[0] if file else ""
+    return replace(finding, message=prefix + _worded(wordings, finding.message.removeprefix(prefix)), hint="")
 
 
 def failure_text(code: str, message: str) -> str:

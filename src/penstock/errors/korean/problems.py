@@ -8,6 +8,10 @@ ERRORS: dict[str, tuple[str, str]] = {
         "이 키로 1분에 {rate}번 넘게 틀린 비밀이 들어왔어요.",
         "Retry-After만큼 기다리거나, 전에 로그인한 곳에서 들어오세요.",
     ),
+    "AgentBusy": (
+        "에이전트 «{agent}»: «{task}» 작업을 하고 있어요.",
+        "끝나기를 기다리거나 queue=true로 줄을 세우세요.",
+    ),
     "AnswerInvalid": (
         "결정이 «{item}»의 스키마와 맞지 않아요: {why}.",
         "바뀐 것은 없어요. 노드의 output.schema를 보세요.",
@@ -146,6 +150,11 @@ ERRORS: dict[str, tuple[str, str]] = {
     "ProcessScope": ("범위 밖이에요: {why}.", "자기 테넌트에서 자기 이름으로 일해요."),
     "ProcessState": ("지금은 할 수 없어요: {why}", "지금 어떤지 보세요."),
     "ProcessUnreadable": ("프로세스를 읽을 수 없어요: {why}", "저장한 것은 없어요."),
+    "ProjectHealth": (
+        "프로젝트 «{project}»: 건강 상태가 «{health}»예요. {why}.",
+        "이름이 나온 것을 고치거나 --force(force=true)로 시작하세요.",
+    ),
+    "ProjectNotFound": ("프로젝트 «{project}»: 없어요.", "있는 것은 `penstock plan projects`로 보세요."),
     "QueryUnknown": ("여기서 묻지 않는 이름이에요: «{name}».", "/api/docs를 보세요."),
     "ReaderFailed": ("긴 실행을 읽지 못했어요: {why}.", "엔진은 그대로 가요. 다시 묻거나 더 작게 물어 주세요."),
     "ReadsTooMany": (
@@ -169,6 +178,10 @@ ERRORS: dict[str, tuple[str, str]] = {
     "SecretSealed": (
         "비밀 «{name}»: 열 수 없어요. {why}.",
         "secret-key 파일을 저장소 옆에 돌려놓거나 비밀을 다시 넣으세요.",
+    ),
+    "SessionNotFound": (
+        "프로젝트 «{project}»의 실행 «{session}»: 없어요.",
+        "있는 것은 프로젝트의 실행 목록에서 보세요.",
     ),
     "SignatureInvalid": ("서명이 맞지 않아요: {why}.", "HMAC-SHA256으로 서명하고, 시계를 5분 안으로 맞추세요."),
     "StandInAbsent": (
@@ -208,6 +221,22 @@ ERRORS: dict[str, tuple[str, str]] = {
         "Retry-After만큼 기다리고 맞는 키로 부르세요.",
     ),
     "TargetNotFound": ("맡길 사람이 없어요: «{target}».", "user:아이디, role:이름, group:이름으로 적으세요."),
+    "TaskBlocked": (
+        "작업 «{task}»: 지금은 실행할 수 없어요. {reason}.",
+        "기다리는 작업을 먼저 끝내거나, 그 의존을 optional로 바꾸세요.",
+    ),
+    "TaskNotFound": (
+        "프로젝트 «{project}»의 작업 «{task}»: 없어요.",
+        "있는 것은 `penstock plan status`로 보세요.",
+    ),
+    "TaskSchema": (
+        "작업 «{task}»: 쓸 수 없어요. {why}.",
+        "쓴 것은 없어요. 작업 파일에 적을 수 있는 것은 `penstock plan check`로 보세요.",
+    ),
+    "TaskTransition": (
+        "{what}: 지금 {from} 상태예요. 여기서 {to} 상태로는 갈 수 없어요.",
+        "바뀐 것은 없어요.",
+    ),
     "TenantConflict": (
         "«{name}»: 테넌트 «{named}»의 것인데 여기는 «{tenant}»예요.",
         "tenant_id를 빼거나 그 테넌트에서 내세요.",

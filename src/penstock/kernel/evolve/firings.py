@@ -13,6 +13,7 @@ from penstock.kernel.state import (
     DONE,
     EFFECT,
     FAILURE,
+    IN_QUEUE,
     PHASE,
     RUN,
     SKIPPED,
@@ -121,9 +122,11 @@ def set_phase(st: State, firing: Firing, phase: int) -> None:
 
 
 def asked(st: State, f: F.Fact) -> None:
-    _, no, attempt, probe, args = f
+    _, no, attempt, probe, args = f[:5]
     firing = st.firings[no]
     firing.attempt, firing.probe, firing.args, firing.blocked = attempt, probe, args, False
+    if len(f) > 5:
+        firing.place, firing.stopping = f[5], ""
     if attempt > 1:
         _reached(st, firing.scope, attempt)
     if firing.phase == RUN:
@@ -148,6 +151,18 @@ def answered(st: State, f: F.Fact) -> None:
     set_phase(st, firing, RUN)
 
 
+def queued(st: State, f: F.Fact) -> None:
+    """It waits for a place, with the attempt that comes next and those before it that count no longer."""
+    firing = st.firings[f[1]]
+    firing.attempt, firing.base, firing.place, firing.stopping = f[2], f[3], "", ""
+    firing.blocked = False
+    set_phase(st, firing, IN_QUEUE)
+
+
+def stopping(st: State, f: F.Fact) -> None:
+    st.firings[f[1]].stopping = f[2]
+
+
 def attempt_failed(st: State, f: F.Fact) -> None:
     set_phase(st, st.firings[f[1]], BACKOFF)
 
@@ -155,6 +170,8 @@ def attempt_failed(st: State, f: F.Fact) -> None:
 def settled(st: State, f: F.Fact) -> None:
     _, no, status, port, node, attempt, started_at, body, content_type, meta, failure, flags = f
     firing = st.firings.pop(no)
+    if st.wanted:
+        st.wanted.pop(node, None)
     sc = st.scopes[firing.scope]
     sc.busy -= 1
     if firing.phase <= BACKOFF:

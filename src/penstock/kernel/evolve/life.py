@@ -19,6 +19,8 @@ def started(st: State, f: F.Fact) -> None:
     st.tracks = len(f) > 9 and f[9]
     st.options = dict(options)
     st.vars = dict(st.options.get("vars") or {})
+    for pool, most in (st.options.get("pools") or {}).items():
+        _limit(st, pool, most, "idle")
     if len(f) > 10 and f[10]:  # it is queued: what moves it comes next
         st.status, st.active_since = CREATED, -1
     else:
@@ -38,6 +40,25 @@ def reopened(st: State, f: F.Fact) -> None:
         root.dead, root.used, root.owed, root.spent, root.expired, root.since = {}, {}, {}, {}, {}, dict(root.visits)
         root.most, root.most_seqs = {**root.most, **root.left}, {**root.most_seqs, **root.left_seqs}
         st.scopes = {0: root}
+
+
+def limited(st: State, f: F.Fact) -> None:
+    _limit(st, f[1], f[2], f[3])
+
+
+def _limit(st: State, pool: str, most: int, why: str) -> None:
+    st.pool_limits[pool] = most
+    if most:
+        st.stopped.pop(pool, None)
+    else:
+        st.stopped[pool] = why
+
+
+def wanted(st: State, f: F.Fact) -> None:
+    if f[2]:
+        st.wanted[f[1]] = 1
+    else:
+        st.wanted.pop(f[1], None)
 
 
 def paused(st: State, f: F.Fact) -> None:
@@ -121,6 +142,7 @@ def migrated(st: State, f: F.Fact) -> None:
         entry.node = node_of.get(entry.node, entry.node)
     for lost in st.dropped.values():
         lost.node = node_of.get(lost.node, lost.node)
+    st.wanted = {node_of.get(n, n): 1 for n in st.wanted if node_of.get(n, n) >= 0}
     st.redoable = {}  # nothing knows any more what it was made of
     st.records = {node_of.get(n, n): r for n, r in st.records.items() if node_of.get(n, n) >= 0}
     st.parked = {no: was for no, was in st.parked.items() if node_of.get(was.node, was.node) >= 0}

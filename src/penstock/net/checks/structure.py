@@ -100,6 +100,21 @@ def _missing(node: Node) -> Iterator[str]:
             yield "branches"
 
 
+def pools(analysis: NetAnalysis) -> Iterator[Finding]:
+    """A node that waits for a place that nobody has would wait for ever."""
+    known = analysis.net.pools
+    for v, node in enumerate(analysis.net.nodes):
+        pool = known.get(node.pool)
+        if not node.pool:
+            continue
+        if pool is None or not pool.places:
+            message = f"{analysis.name(v)} works in the pool «{node.pool}», which has no places."
+            yield analysis.finding("unknown_pool", ERROR, message, "Declare the pool and its places.", node.id)
+        elif node.place and node.place not in pool.places:
+            message = f"{analysis.name(v)} works in «{node.place}», which is no place of the pool «{node.pool}»."
+            yield analysis.finding("unknown_place", ERROR, message, "Name one of its places, or none.", node.id)
+
+
 def ports(analysis: NetAnalysis) -> Iterator[Finding]:
     graph = analysis.graph
     for v, node in enumerate(analysis.net.nodes):
@@ -148,4 +163,4 @@ def unreachable(analysis: NetAnalysis) -> Iterator[Finding]:
             yield analysis.finding("unreachable_node", WARNING, message, hint, nodes[v].id)
 
 
-STRUCTURE = (duplicate_ids, dangling_edges, scopes, crossings, entries, undo_links, parts, ports, starts)
+STRUCTURE = (duplicate_ids, dangling_edges, scopes, crossings, entries, undo_links, parts, pools, ports, starts)

@@ -17,9 +17,11 @@ from penstock.store import execution_tables as E
 from penstock.store import run_tables as R
 from penstock.store import table_shape as shape
 from penstock.store import tables as T
+from penstock.store import task_tables as K
 from penstock.store.executions import ADDED, LARGEST, LOG_MOVED, MOVED, usage_added
 from penstock.store.postgres.connection import ARRAYS
 from penstock.store.postgres.schema import columns_of, key_of
+from penstock.store.projects import PROJECT_MOVED
 from penstock.store.run_store import Batch, with_checksums
 from penstock.store.work_items import AGENT
 
@@ -168,6 +170,10 @@ WRITES: tuple[Write, ...] = (
         ("status", "by", "moved_at", "run", "firing"), ("text", "text", "int", "int", "int"), _moves,
         key=("run", "firing"),
     ),
+    _change(
+        "item_renumbered", R.ITEM, "node=u.node", ("node", "run", "firing"), ("int", "int", "int"), _last(1, 2),
+        key=("run", "firing"),
+    ),
     _insert("work_new", R.WORK, replace=_ALL, once=_pair),
     _change(
         "work_moved", R.WORK,
@@ -203,6 +209,13 @@ WRITES: tuple[Write, ...] = (
     ),
     _insert("stage_log", E.STAGE_LOG, replace=LOG_MOVED, once=_pair),
     _added_usage(),
+    _insert("task", K.TASK, replace=_ALL, once=_pair),
+    _insert("task_agent", K.TASK_AGENT, replace=_ALL, once=_pair),
+    _insert("task_execution", K.TASK_EXECUTION, replace=_ALL, once=_pair),
+    _change(
+        "project_moved", K.PROJECT, "run=u.run, status=u.status, why=u.why", PROJECT_MOVED,
+        ("text", "text", "text", "text", "text"), _last(3, 4), key=("tenant", "id"),
+    ),
 )  # fmt: skip
 
 #: a firing that was revived settles a second time, which is rare: looking for the first one costs every step 2 us

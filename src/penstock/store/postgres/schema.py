@@ -30,6 +30,7 @@ from penstock.store.tables import (
     SERVER_TABLES,
     TABLES,
 )
+from penstock.store.task_tables import TASK_TABLES
 
 #: the first schema that there was on a server; the number is the one of SQLite's schema of the same day
 FIRST = 2
@@ -221,4 +222,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         'ALTER INDEX "waiting_pkey" RENAME TO "waiting_4_pkey"',
         *waits_of_tenants(create(WAITING)),
     ),
+    6: _new(*TASK_TABLES),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +20,7 @@ from penstock.app.runs.run_view import calls_of
 from penstock.app.runs.timeline.fact_pages import reader_at_checkpoint
 from penstock.errors import (
     ApproverDenied,
+    MigrationBlocked,
     NodeNotFound,
     NothingToUndo,
     NotTaken,
@@ -37,6 +38,9 @@ from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
 from penstock.store.address import driver_of
 from penstock.store.run_store import RunRow
+
+if TYPE_CHECKING:
+    from penstock.app.runs.commands.migration import Migration, Move
 
 #: How long a command waits in the inbox until whoever drives the store has taken it.
 PATIENCE_S = 10.0
@@ -79,6 +83,22 @@ class RunCommands:
                 return store.inbox_answer(number) is not None
             await asyncio.sleep(0.05)
         return False
+
+    async def migrate(self, run: str, move: Move) -> Migration:
+        from penstock.app.runs.commands.migration import planned
+
+        reading = await self.door.reading_ahead(run)
+        migration = planned(self.door, reading, move)
+        if migration.obstacles:
+            raise MigrationBlocked(why="; ".join(migration.obstacles))
+        await self.command(reading.row, move.command())
+        migration.done = True
+        return migration
+
+    async def undo_migration(self, run: str) -> Migration:
+        from penstock.app.runs.commands.migration import way_back
+
+        return await self.migrate(run, way_back(self.door, await self.door.reading_ahead(run)))
 
     async def wake_up(self, run: str) -> None:
         with contextlib.suppress(Refused):  # it has ended

@@ -1,0 +1,82 @@
+"""The files of a session as people read them: its transcript, its diff; and what becomes of its worktree."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from penstock.app.penstock import Penstock
+from penstock.app.plan.views import LogLine, SessionLog
+from penstock.app.runs.queries import Queries
+from penstock.errors import BadInput, Refused
+from penstock.executors.parts.agent_streams import read_events
+from penstock.executors.parts.sessions.session import beat, session_folder
+from penstock.executors.parts.tasks import worktrees
+from penstock.executors.parts.tasks.worktrees import GitFailed, MergeEnd
+from penstock.store.tasks import TaskExecutionRow
+
+#: bytes of a diff that are shown
+_DIFF_BYTES = 2 * 1024 * 1024
+ACTIONS = ("merge", "keep", "discard")
+#: the transcript's words for what has no word of its own in a log
+_KINDS = {"started": "system", "progress": "progress"}
+
+
+def folder_of(door: Queries, execution: TaskExecutionRow) -> Path:
+    return session_folder(sessions_root(door), execution.run, execution.session)
+
+
+def sessions_root(door: Queries) -> Path:
+    """Where the executor keeps the sessions of the door's tenant."""
+    assert isinstance(door, Penstock), "plans are read through the door"
+    return door.output_dir / "sessions"
+
+
+def read_log(door: Queries, execution: TaskExecutionRow, after: int, limit: int) -> SessionLog:
+    """The lines after a number, the oldest first."""
+    found = read_events(folder_of(door, execution), after, max(1, min(limit, 10_000)))
+    lines = [
+        LogLine(at=each.at, kind=_KINDS.get(each.kind, each.kind), text=each.text, data=each.data) for each in found
+    ]
+    return SessionLog(
+        lines=lines, next=found[-1].number if found else after, ended=execution.completed_at is not None and not found
+    )
+
+
+def read_diff(door: Queries, execution: TaskExecutionRow) -> str:
+    """What the attempt has changed in its worktree; empty where it has none."""
+    if not execution.diff_ref:
+        return ""
+    folder = folder_of(door, execution).resolve()
+    path = (folder / execution.diff_ref).resolve()
+    if not path.is_relative_to(folder) or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(_DIFF_BYTES).decode(errors="replace")
+
+
+async def end_worktree(door: Queries, execution: TaskExecutionRow, action: str, title: str) -> MergeEnd:
+    """Merge, keep or discard what an attempt has left on its branch. Raises BadInput, Refused."""
+    if action not in ACTIONS:
+        raise BadInput(what="the action", why=f"«{action}» is none", hint=f"Choose {', '.join(ACTIONS)}.")
+    worktree = worktrees.worktree_of(folder_of(door, execution))
+    if worktree is None:
+        raise Refused(why=f"the session «{execution.session}» has no worktree")
+    if action == "keep":
+        return MergeEnd("kept")
+    try:
+        if action == "discard":
+            await asyncio.to_thread(worktrees.remove_worktree, worktree)
+            return MergeEnd("none", "discarded")
+        message = f"Merge the task {execution.task}: {title}"
+        end = await asyncio.to_thread(worktrees.merge, worktree, message)
+        if end.merge == "merged":
+            await asyncio.to_thread(worktrees.remove_worktree, worktree)
+        return end
+    except GitFailed as failed:
+        raise Refused(why=str(failed)) from failed
+
+
+def tell_alive(door: Queries, execution: TaskExecutionRow) -> bool:
+    """T-X.7: an explicit sign of life, for an agent that has nothing to say."""
+    return beat(folder_of(door, execution))

@@ -1,0 +1,1 @@
+"""Parts of a task that an agent does: prompt, worktree, output, completion."""
