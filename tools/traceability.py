@@ -24,7 +24,7 @@ CATALOGUES = ("diagrams", "pipelines", "process", "tasks", "workflow")
 ID = r"(?<![A-Za-z0-9-])(?:[WPTFD]-(?:[A-Z]|\d+)(?:\.\d+[a-z]?)+|C-\d\d|TC-WF-\d{3})(?![\w-])"
 DEFINED = re.compile(rf"^\s*(?:\|\s*|[-*]\s+)?(?:\*\*)?({ID})(?:\s*\[D\])?(?:\*\*)?(?=[\s|:*])(.*)$")
 NAMED = re.compile(ID)
-IN_NAME = re.compile(r"(?<![a-z0-9])([wptfd](?:_(?:[xaerps]|\d+[a-z]?))+|c_\d\d)(?=_|$)")
+IN_NAME = re.compile(r"(?<![a-z0-9])([wptfd]_(?:[xaerps]|\d+[a-z]?)(?:_\d+[a-z]?)*|c_\d\d)(?=_|$)")
 WAIVED = re.compile(rf"^\W*({ID})\s*:\s*(\S.*)$")
 CHECKS = re.compile(r"raises|assert|check|expect|golden|verify")
 MANY = 8  # a test that names more ids than this is a list, not a test

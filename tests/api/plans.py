@@ -37,7 +37,9 @@ class ProjectFolder:
         self.settings(**settings)
 
     def settings(self, **settings: Any) -> None:
-        (self.folder / "plan.yaml").write_text(yaml.safe_dump({"plan": {"name": self.folder.name, **QUICK, **settings}}))
+        (self.folder / "plan.yaml").write_text(
+            yaml.safe_dump({"plan": {"name": self.folder.name, **QUICK, **settings}})
+        )
 
     def task(self, id: str, *, steps: Sequence[Any] | dict[str, Any] | None = None, **front: Any) -> None:
         """With `steps` it has an agent of its own, which does them."""
@@ -80,10 +82,8 @@ class ProjectFolder:
         return {"wait_for": str(self.folder / name)}
 
     def git(self) -> None:
-        run = lambda *words: subprocess.run(["git", *words], cwd=self.folder, check=True, capture_output=True)  # noqa: E731
-        run("init", "-q", "-b", "main")
-        run("add", "-A")
-        run("-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "-qm", "first")
+        for words in ("init -q -b main", "add -A", "-c user.name=T -c user.email=t@example.com commit -qm first"):
+            subprocess.run(["git", *words.split()], cwd=self.folder, check=True, capture_output=True)
 
 
 class PlanSite:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 
+from tests.api.plans import DONE, ProjectFolder
 from tests.api.serving import Server, until
 from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage
 
@@ -30,7 +31,7 @@ LOOKS = {
 #: F-X.31: the first tenant's pipelines are the product's, and everybody begins them with files of their own
 PRODUCT = {"GET /pipelines/definitions/{code}", "POST /pipelines/definitions/{code}/executions"}
 #: streams do not end
-STREAMS = {"GET /stream", "GET /runs/{run}/events", "GET /diagram-runs/{id}/events"}
+STREAMS = {"GET /stream", "GET /runs/{run}/events", "GET /diagram-runs/{id}/events", "GET /projects/{id}/events"}
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +62,7 @@ def world(either: Server) -> dict[str, Any]:
     yearly = {"schedule_name": "yearly", "pipeline_code": "FILES_OF_OURS", "schedule_type": "CRON"}
     schedule = admin.post("/pipelines/schedules", json={**yearly, "cron_expression": "0 0 1 1 *"})
     assert schedule.status_code == 201, schedule.text
+    project = _project(either, admin)
     assert admin.put("/secrets/canary", json={"value": "canary-5f1d"}).status_code == 204
     assert admin.put("/drafts/mine", json={"body": "mine"}).status_code == 200
     key = admin.post("/keys", json={"name": "to be revoked", "user": OPERATOR}).json()["id"]
@@ -68,8 +70,20 @@ def world(either: Server) -> dict[str, Any]:
         "spec": httpx2.get(f"{either.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
         "key": key, "other": made.json()["token"], "viewer": viewer.json()["token"],
         "execution": execution, "schedule": str(schedule.json()["id"]), "trace": EXAMPLE["traceId"],
-        "processes": {"definitions": "ours", "instances": instance, "workitems": item["id"]},
+        "processes": {"definitions": "ours", "instances": instance, "workitems": item["id"]}, "project": project,
     }  # fmt: skip
+
+
+def _project(either: Server, admin: httpx2.Client) -> dict[str, str]:
+    """One with a task that was done, and what its agent has left."""
+    files = ProjectFolder(either.folder / "a-project-of-ours")
+    files.task("a", steps=DONE)
+    files.task("b")
+    id = admin.post("/projects", json={"path": str(files.folder)}).json()["id"]
+    assert admin.post(f"/projects/{id}/tasks/a:execute", json={}).status_code == 202
+    until(lambda: admin.get(f"/projects/{id}/tasks/a").json()["task"]["status"], lambda status: status == "completed")
+    (execution,) = admin.get(f"/projects/{id}/executions").json()["items"]
+    return {"id": id, "tid": "b", "sid": execution["session"]}
 
 
 def _ask() -> dict[str, Any]:
@@ -111,7 +125,10 @@ def _path(path: str, world: dict[str, Any]) -> str:
         "diagram-runs": run, "users": ADMIN, "rule-packs": "defect_rules_v3", "templates": "defect_alert_v2",
         "connections": "postgres_main", "calendars": "default", "channels": "slack", "keys": world["key"],
     }  # fmt: skip
+    ids |= {name: world["project"][name] for name in ("tid", "sid")}
     ids["id"] = things.get(first, "something")
+    if first == "projects":
+        ids["id"] = world["project"]["id"]
     if first == "processes":
         ids["id"] = world["processes"].get(path.split("/")[2], "something")
     return re.sub(r"\{(\w+)\}", lambda match: ids[match[1]], path)
@@ -162,7 +179,8 @@ def _seen(either: Server, world: dict[str, Any]) -> dict[str, Any]:
         "/configs", "/config-proposals", "/aas-shells", "/robots",
         "/drafts", "/tenants", "/processes/definitions", "/processes/workitems", "/processes/events",
         "/pipelines/executions", "/pipelines/dlq", "/pipelines/schedules",
-        f"/pipelines/executions/{world['execution']}",
+        f"/pipelines/executions/{world['execution']}", "/projects", f"/projects/{world['project']['id']}/tasks",
+        f"/projects/{world['project']['id']}/executions", "/reports",
         f"/runs/{world['run']}/facts", f"/runs/{world['diagram']}/facts",
     )  # fmt: skip
     found = {one: admin.get(one).json() for one in lists}
@@ -195,8 +213,8 @@ def test_another_tenant_finds_nothing(
     """C-66, C-78: an administrator of another tenant meets 403 or 404 at every thing of this one, lists are empty of
     it, and nothing of it changes."""
     other, before, count = either.client(key=world["other"]), _seen(either, world), 0
-    ours = (world["run"], world["diagram"], world["execution"], world["processes"]["instances"])
-    ours += ("canary-5f1d", "김품질")
+    ours: tuple[str, ...] = (world["run"], world["diagram"], world["execution"], world["processes"]["instances"])
+    ours += ("canary-5f1d", "김품질", world["project"]["sid"], "a-project-of-ours")
     for name, path, body in _calls(world):
         if name in PUBLIC | STREAMS:
             continue
@@ -210,7 +228,8 @@ def test_another_tenant_finds_nothing(
     assert _without_keys_and_tenants(_seen(either, world)) == _without_keys_and_tenants(before)
     refused = other.post("/tenants", json={"id": "third", "admin": "x@y"})
     assert refused.status_code == 403 and [one["id"] for one in other.get("/tenants").json()["items"]] == ["other"]
-    for path in (f"/runs/{world['run']}/events", f"/diagram-runs/{world['diagram']}/events"):
+    streams = (f"/runs/{world['run']}/events", f"/diagram-runs/{world['diagram']}/events")
+    for path in (*streams, f"/projects/{world['project']['id']}/events"):
         assert other.get(path).status_code == 404
     _print(capsys, f"matrix on {either.kind}: {count} endpoints with another tenant's key: nothing is seen or changed")
 

@@ -196,7 +196,7 @@ def test_t_a_8_eighty_is_enough(plans: PlanSite) -> None:
 
 
 def test_t_a_9_killed_when_it_was_nearly_done(plans: PlanSite) -> None:
-    """T-A.9, T-8.1.1, T-8.1.2, T-8.1.3, T-8.1.6, T-8.1.7, T-X.20: completed with notes, and an incident with the log."""
+    """T-A.9, T-8.1.1, T-8.1.2, T-8.1.3, T-8.1.6, T-8.1.7, T-X.20: completed with notes; an incident with the log."""
     files = plans.project()
     files.task("t1", steps=[{"init": True}, {"say": "the last words"}, {"progress": 85}, {"hang": True}])
     project = plans.registered(files)
@@ -213,7 +213,7 @@ def test_t_a_9_killed_when_it_was_nearly_done(plans: PlanSite) -> None:
 
 @pytest.mark.parametrize(("progress", "resumes"), [(50, True), (20, True), (5, False)])
 def test_t_a_10_killed_half_way(plans: PlanSite, progress: int, resumes: bool) -> None:
-    """T-A.10, T-8.1.4, T-8.1.5, T-8.1.8, T-X.21: pending and queued again; the next attempt knows the last from 20 on."""
+    """T-A.10, T-8.1.4, T-8.1.5, T-8.1.8, T-X.21: pending again; the next attempt knows the last from 20 % on."""
     files = plans.project()
     said = str(files.folder / "asked")
     first = [{"init": True}, {"say": "half of it"}, {"progress": progress}, {"die": "KILL"}]
@@ -330,7 +330,10 @@ def test_t_a_16_stop_lets_those_at_work_finish(plans: PlanSite) -> None:
     assert state["status"] == "paused" and len(project.executions()) == 2
     assert [state["tasks"][id]["status"] for id in ("c", "d", "e")] == ["pending"] * 3
     saved = files.folder / ".workflow-state.json"
-    kept = until(lambda: json.loads(saved.read_text()) if saved.exists() else {}, lambda kept: kept.get("status") == "paused" and kept["tasks"]["b"]["status"] == "completed")
+    kept = until(
+        lambda: json.loads(saved.read_text()) if saved.exists() else {},
+        lambda kept: kept.get("status") == "paused" and kept["tasks"]["b"]["status"] == "completed",
+    )
     assert kept["tasks"]["c"]["status"] == "pending" and kept["projectPath"] == str(files.folder)
     project.done("/workflow:resume")
     project.until_state("completed")
@@ -340,7 +343,11 @@ def test_t_x_32_stop_now_puts_them_back(plans: PlanSite) -> None:
     """T-X.32, T-X.25: ended and pending again; reset leaves what is over."""
     files = plans.project()
     files.task("a", steps=DONE)
-    files.task("b", steps=files.attempts([{"init": True}, {"hang": True}], [{"init": True}, {"hang": True}], DONE), depends_on=["a"])
+    files.task(
+        "b",
+        steps=files.attempts([{"init": True}, {"hang": True}], [{"init": True}, {"hang": True}], DONE),
+        depends_on=["a"],
+    )
     project = plans.registered(files)
     project.done("/workflow:start")
     (_, first) = until(project.executions, lambda found: len(found) == 2 and found[1]["pid"])
@@ -362,7 +369,7 @@ def test_t_x_32_stop_now_puts_them_back(plans: PlanSite) -> None:
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_t_a_17_the_server_is_killed(tmp_path: Path, kind: str) -> None:
-    """T-A.17, T-9.2.3, T-9.2.4, T-9.2.5, T-X.22, T-X.24, T-X.25: who lives is watched to the end, who died is pending."""
+    """T-A.17, T-9.2.3, T-9.2.4, T-9.2.5, T-X.22, T-X.24, T-X.25: who lives is watched on, who died is pending."""
     with plan_site(tmp_path, kind) as site:
         files = site.project()
         starts = files.folder / "starts"
@@ -395,7 +402,11 @@ def test_t_a_17_the_server_is_killed(tmp_path: Path, kind: str) -> None:
 
 def test_t_a_18_a_saved_state_that_cannot_be_read(plans: PlanSite) -> None:
     """T-A.18, T-9.2.1, T-9.2.2, T-X.26: it is put aside under another name, and everything begins as usual."""
-    for text in ("{", '{"schemaVersion": 99}', '{"schemaVersion": 1, "projectPath": "/nowhere", "lastSavedAt": "2999-01-01T00:00:00Z"}'):
+    for text in (
+        "{",
+        '{"schemaVersion": 99}',
+        '{"schemaVersion": 1, "projectPath": "/nowhere", "lastSavedAt": "2999-01-01T00:00:00Z"}',
+    ):
         files = plans.project()
         files.task("a", steps=DONE)
         (files.folder / ".workflow-state.json").write_text(text)
@@ -475,7 +486,8 @@ def test_t_a_21_a_subscriber_hears_the_stream(plans: PlanSite) -> None:
         named = [(name, told["data"]) for name, told in listener.heard if name != "dashboard:update"]
         names = [name for name, data in named if data.get("kind") != "raw"]
         assert names == [
-            "task:statusChanged", "claude:started", "claude:stream", "claude:stream", "claude:complete", "task:statusChanged",
+            "task:statusChanged", "claude:started", "claude:stream", "claude:stream", "claude:complete",
+            "task:statusChanged",
         ], listener.heard  # fmt: skip
         changes = [(data["taskId"], data["from"], data["to"]) for name, data in named if name == "task:statusChanged"]
         assert changes == [("t1", "pending", "in_progress"), ("t1", "in_progress", "completed")]

@@ -1,24 +1,30 @@
 """An agent of tests of plans: does what the scenario of its task says (`scenarios.json`), attempt by attempt.
 
-    python task_agent.py SCENARIOS      {"a": [steps], "b": {"attempts": [[steps], [steps]]}, "*": [steps]}
+python task_agent.py SCENARIOS      {"a": [steps], "b": {"attempts": [[steps], [steps]]}, "*": [steps]}
 """
 
 from __future__ import annotations
 
 import json
 import os
+import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "executors"))
+SCRIPTED = Path(__file__).parents[1] / "executors" / "scripted_agent.py"
 
-import scripted_agent
+
+def scenario_of(known: dict[str, Any], task: str, attempt: int) -> Any:
+    given = known.get(task, known.get("*", [{"init": True}, {"result": "done"}]))
+    if not isinstance(given, dict) or "attempts" not in given or "counted_in" in given:
+        return given
+    attempts = given["attempts"]
+    return {**{name: value for name, value in given.items() if name != "attempts"},
+            "steps": attempts[min(attempt, len(attempts)) - 1]}  # fmt: skip
+
 
 if __name__ == "__main__":
-    known = json.loads(Path(sys.argv[1]).read_text())
-    given = known.get(os.environ["PENSTOCK_TASK"], known.get("*", [{"init": True}, {"result": "done"}]))
-    if isinstance(given, dict) and "attempts" in given and "counted_in" not in given:
-        attempts = given["attempts"]
-        given = {**given, "steps": attempts[min(int(os.environ["PENSTOCK_ATTEMPT"]), len(attempts)) - 1]}
-        del given["attempts"]
-    os._exit(scripted_agent.main(json.dumps(given)))
+    told = json.loads(Path(sys.argv[1]).read_text())
+    wanted = scenario_of(told, os.environ["PENSTOCK_TASK"], int(os.environ["PENSTOCK_ATTEMPT"]))
+    os._exit(runpy.run_path(str(SCRIPTED))["main"](json.dumps(wanted)))

@@ -89,12 +89,12 @@ class Workflow:
     def __init__(self, path: Path, agents: Agents, net: Net, batch: int = 512, **options: Any) -> None:
         self.path, self.agents, self.net, self.clock = path, agents, net, ManualClock()
         self.store = Sqlite(path)
-        self.store.put_project(ProjectRow("default", "p1", "site", "/work/site", "The site"))
+        self.store.put_project(ProjectRow("default", "p1", "site", "/srv/site", "The site"))
         self.host = Host(self.store, {agents.name: agents}, clock=self.clock, batch=batch)
         self.heard: list[TaskChange] = []
         self.published: list[tuple[str, dict[str, Any], str]] = []
         self.listen()
-        given = {"project": "/work/site", "project_id": "p1", "trusted": False}
+        given = {"project": "/srv/site", "project_id": "p1", "trusted": False}
         self.run = self.host.start(self.host.release(net), given, options=options)
 
     def listen(self) -> None:

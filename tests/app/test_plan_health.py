@@ -65,7 +65,7 @@ def test_t_a_19_from_healthy_to_error_and_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stuck", "level", "score"), [(0, "healthy", 100), (1, "warning", 90), (2, "warning", 80), (3, "error", 70)]
 )
-def test_t_4_2_stuck_tasks(tmp_path: Path, stuck: int, level: str, score: int) -> None:
+def test_the_level_by_stuck_tasks(tmp_path: Path, stuck: int, level: str, score: int) -> None:
     """T-4.2.1, T-4.2.2, T-4.2.3, T-X.5: those that wait for a reviewer, or do not run, are not stuck."""
 
     async def scene(door: Penstock, rows: Rows, clock: ManualClock) -> None:
@@ -81,7 +81,7 @@ def test_t_4_2_stuck_tasks(tmp_path: Path, stuck: int, level: str, score: int) -
 
 
 @pytest.mark.parametrize(("silent", "level", "score"), [(0, "healthy", 100), (1, "warning", 85), (2, "error", 70)])
-def test_t_4_2_zombies(tmp_path: Path, silent: int, level: str, score: int) -> None:
+def test_the_level_by_zombies(tmp_path: Path, silent: int, level: str, score: int) -> None:
     """T-4.2.1, T-4.2.2, T-4.2.3, T-X.7: busy and silent for 300 s; one that is idle, or has been heard, is none."""
 
     async def scene(door: Penstock, rows: Rows, clock: ManualClock) -> None:
@@ -114,7 +114,7 @@ def test_t_4_2_zombies(tmp_path: Path, silent: int, level: str, score: int) -> N
         ("ffsff", "warning", 60),
     ],
 )
-def test_t_4_2_executions(tmp_path: Path, newest_first: str, level: str, score: int) -> None:
+def test_the_level_by_executions(tmp_path: Path, newest_first: str, level: str, score: int) -> None:
     """T-4.2.1, T-4.2.2, T-4.2.3, T-X.5: of the last five that finished; the three newest in a row are an error, no
     executions are no failure, nor are those that somebody stopped."""
 

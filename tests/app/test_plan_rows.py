@@ -89,13 +89,14 @@ def test_t_x_15_a_task_is_pending_before_each_retry_and_failed_after_the_fourth_
 
 
 def test_t_a_6_a_retried_task_that_succeeds_says_how_often(tmp_path: Path) -> None:
-    """T-A.6, T-X.15, T-X.21: twice exit 1, then 0; what crashed half-way is gone on with, and says so."""
-    agents = Agents(a=[exited(resume=True), exited(), done(resume=False)])
+    """T-A.6, T-A.10, T-X.15, T-X.21: twice exit 1, then 0; what crashed half-way is gone on with, and says so."""
+    agents = Agents(a=[exited(resume=True), exited(resume=False), done()])
 
     async def play(w: Workflow) -> None:
         await w.ended()
         assert (w.task().status, w.task().retry_count) == ("completed", 2)
         assert [e.status for e in w.executions()] == ["failed", "failed", "completed"]
+        assert [e.resume for e in w.executions()] == [0, 1, 0]
 
     scene(tmp_path, agents, a_plan("a"), play)
 

@@ -11,8 +11,21 @@ import pytest
 from penstock.app.plan.events import Subscriber
 from penstock.errors.plan import AgentBusy, ProjectHealth, TaskBlocked
 from tests.app.plans import (
-    DONE, FAILS, a_project, claims, driven, ended, fields_of, one, played, scenario, settled, statuses, until,
+    DONE,
+    FAILS,
+    a_project,
+    claims,
+    driven,
+    ended,
+    fields_of,
+    one,
+    played,
+    scenario,
+    settled,
+    statuses,
+    until,
 )  # fmt: skip
+
 
 def moves(heard: Subscriber) -> list[tuple[str, str]]:
     told = [each.data for each in heard.events if each.event == "task:statusChanged"]
@@ -25,9 +38,7 @@ TEN = [f"point {n}" for n in range(10)]
 @played
 async def test_a_task_goes_from_pending_to_completed(tmp_path: Path) -> None:
     """T-A.1, T-1.2.1, T-1.2.2, T-2.2.1, T-2.2.2, T-3.2.1, T-3.2.2, T-5.2.10: with pid, times, notes and a report."""
-    folder = a_project(
-        tmp_path / "p", {"t1": {"success_criteria": ["it works"]}}, scenarios={"t1": claims("it works")}
-    )
+    folder = a_project(tmp_path / "p", {"t1": {"success_criteria": ["it works"]}}, scenarios={"t1": claims("it works")})
     async with driven(tmp_path / "s.db") as plans:
         project = await plans.register(folder)
         assert project.status == "idle"
@@ -148,7 +159,7 @@ async def test_a_doubtful_result_waits_for_a_review(tmp_path: Path) -> None:
 
 @played
 async def test_what_a_reviewer_rejects_is_done_again_with_the_comment(tmp_path: Path) -> None:
-    """T-X.14: back to pending, and the next attempt is told what the reviewer has said."""
+    """T-X.14, T-5.1.5, T-5.1.9: back to pending, and the next attempt is told what the reviewer has said."""
     again = [{"init": True}, {"prompt": "told.txt"}, *claims(*TEN)[1:]]
     folder = a_project(
         tmp_path / "p", {"t1": {"success_criteria": TEN}}, scenarios={"t1": {"attempts": [claims(*TEN[:7]), again]}}
@@ -198,7 +209,7 @@ async def test_three_at_a_time_in_their_order(tmp_path: Path) -> None:
             most = max(most, len(plans.state("p").running))
             await asyncio.sleep(0.02)
         assert most == 3
-        begun = sorted(plans.executions("p"), key=lambda each: (each.started_at or 0))
+        begun = sorted(plans.executions("p"), key=lambda each: each.started_at or 0)
         assert {each.task for each in begun[:3]} == {"f", "e", "d"}
         assert {*statuses(plans, "p").values()} == {"completed"}
         await until(lambda: plans.reports("summary", "p"))

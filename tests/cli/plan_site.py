@@ -14,11 +14,13 @@ from typing import Any
 
 import yaml
 
-from tests.cli.shell import ROOT, Said, Shell
+from penstock.store.address import driver_of
+from tests.cli.program import write_program
+from tests.cli.shell import ROOT, Said, Shell, environment
 
 AGENT = ROOT / "tests/executors/scripted_agent.py"
 #: how long something may take on a machine that is slow: only a hang runs into it
-LONG_S = 90
+LONG_S = 240
 #: the real timings, turned down
 QUICK = {"retry_delays_s": [0], "term_s": 2, "kill_s": 2, "critical_files": []}
 DONE: dict[str, Any] = {"result": "done"}
@@ -42,6 +44,8 @@ class PlanSite:
         self.processes: list[subprocess.Popen[str]] = []
         (self.folder / "tasks").mkdir(parents=True)
         self.scenarios.mkdir()
+        self.program = shell.folder / "penstock"
+        write_program(self.program)
         self.settings(**settings)
 
     def settings(self, **settings: Any) -> None:
@@ -99,18 +103,29 @@ class PlanSite:
         return self.said(verb, *words, "--json", code=2).error()
 
     def start(self, verb: str, *words: Any) -> subprocess.Popen[str]:
-        process = self.shell.start("plan", verb, "site", *map(str, words))
+        """A process that goes on beside the test."""
+        process = subprocess.Popen(
+            [str(self.program), "plan", verb, "site", *map(str, words)], cwd=self.shell.folder, env=environment(),
+            text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
         self.processes.append(process)
         return process
+
+    def killed(self, process: subprocess.Popen[str]) -> None:
+        """kill -9; nobody drives the store afterwards."""
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        until(lambda: driver_of(self.shell.store), lambda driver: driver is None)
 
     def close(self) -> None:
         """Nothing of a test outlives it: neither the program nor an agent that was left on purpose."""
         for process in self.processes:
             if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-            process.communicate()
+                self.killed(process)
         if self.shell.store.exists():
             self.shell("plan", "reset", "site", "--json", code=None)
+        for process in self.processes:
+            process.communicate()
 
     # -- how it stands -------------------------------------------------------------------------------------------------
 

@@ -233,8 +233,7 @@ def test_on_a_terminal_it_asks_whether_the_previous_workflow_goes_on(made: Made,
         site.until(
             "long", lambda task, starts=starts: task["status"] == "in_progress" and site.starts("long") == starts
         )
-        driver.send_signal(signal.SIGKILL)
-        driver.communicate()
+        site.killed(driver)
         if answer == "y":
             gate.touch()
         screens, code = screens_of(
@@ -256,7 +255,8 @@ def test_the_console_is_served_beside_the_board(made: Made, penstock: Shell) -> 
             tasks = f"/projects/{project['id']}/tasks"
             until(lambda: client.get(tasks).json()["items"], lambda items: items[0]["status"] == "in_progress")
             gate.touch()
-            until(lambda: client.get(tasks).json()["items"], lambda items: items[0]["status"] == "completed")
+            ended = until(lambda: client.get(tasks).json()["items"], lambda items: items[0]["status"] == "completed")
+            assert [item["id"] for item in ended] == ["a"]
 
 
 # ---- stop ------------------------------------------------------------------------------------------------------------

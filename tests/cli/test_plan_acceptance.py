@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -310,8 +309,7 @@ def test_t_a_17_after_a_kill_of_the_process_the_living_are_adopted(made: Made) -
     site.until("dead", lambda task: task["status"] == "in_progress")
     until(lambda: (site.starts("alive"), site.starts("dead")), lambda starts: starts == (1, 1))
     pids = {id: site.pid(id) for id in ("alive", "dead")}
-    driver.send_signal(signal.SIGKILL)
-    driver.communicate()
+    site.killed(driver)
     assert alive(pids["alive"])
     _kill_with_its_supervisor(pids["dead"])
     assert site("run", code=4)["state"]["status"] == "paused", "nobody has said whether it goes on"

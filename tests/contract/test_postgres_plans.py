@@ -288,7 +288,18 @@ def plan_of(c: Any, sql: str, values: tuple[Any, ...]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "field", ["moved", "ended", "item_moved", "unwait", "inbox_answered", "event_taken", "intent_gone", "project_moved"]
+    "field",
+    [
+        "moved",
+        "ended",
+        "item_moved",
+        "unwait",
+        "inbox_answered",
+        "event_taken",
+        "intent_gone",
+        "project_began",
+        "project_moved",
+    ],
 )
 def test_what_a_batch_changes_is_found_by_its_key(kit: PostgresKit, field: str) -> None:
     """A batch is planned while the tables are empty and kept for the life of the connection: it must be right for a

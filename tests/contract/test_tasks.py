@@ -1,5 +1,4 @@
-"""Every store: projects, tasks, agents, executions and reports are kept as they were said, and found as they are asked
-for."""
+"""Every store: projects, tasks, agents, executions and reports are kept, and found as they are asked for."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from tests.contract.store_suite import Kit, a_batch
 
 
 def a_project(id: str, **more: Any) -> ProjectRow:
-    given: dict[str, Any] = {"name": id, "path": f"/work/{id}", "title": id.upper(), "created_at": 5}
+    given: dict[str, Any] = {"name": id, "path": f"/srv/{id}", "title": id.upper(), "created_at": 5}
     return ProjectRow(**{"tenant": "t", "id": id, **given, **more})
 
 
@@ -56,15 +55,18 @@ def test_the_rows_have_the_columns_of_their_tables() -> None:
 def test_t_6_1_2_projects_are_registered_once_and_each_writer_changes_its_own_columns(kit: Kit) -> None:
     """T-6.1.2, T-6.1.8, T-4.1.1: what a registration says does not touch what runs and checks have said."""
     store = kit.open()
-    site, other = a_project("site"), a_project("site", tenant="u", path="/work/site")
+    site, other = a_project("site"), a_project("site", tenant="u", path="/srv/site")
     for row in (site, other, a_project("app")):
         store.put_project(row)
     assert store.project("t", "site") == site and store.project("t", "none") is None
     assert [row.id for row in store.projects("t")] == ["app", "site"]
     assert [(row.tenant, row.id) for row in store.every_project()] == [("t", "app"), ("t", "site"), ("u", "site")]
-    assert store.project_by_path("u", "/work/site") == other and store.project_by_path("u", "/work/app") is None
+    assert store.project_by_path("u", "/srv/site") == other and store.project_by_path("u", "/srv/app") is None
     assert (site.health, site.status) == ("unknown", "idle")
-    store.commit(a_batch(project_moved=[("r1", "running", None, "t", "site"), ("r2", "paused", "fatal", "t", "app")]))
+    began = [("r1", "idle", None, "t", "site"), ("r2", "running", None, "t", "app")]
+    moved = [("running", None, "t", "site", "r1"), ("paused", "fatal", "t", "app", "r2")]
+    late = ("completed", None, "t", "site", "r0")  # of an older run, which the project has left behind
+    store.commit(a_batch(project_began=began, project_moved=[*moved, late]))
     assert store.project_checked("t", "site", "warning", 90, '{"stuck":["a"]}', 70)
     assert store.project_seen("t", "site", 80) and not store.project_seen("t", "none", 80)
     store.put_project(replace(site, title="The site", enabled=0, trusted=1, created_at=99))

@@ -391,9 +391,14 @@ def count_now(agent: Agent, step: dict[str, Any]) -> None:
 def comet(agent: Agent, step: dict[str, Any]) -> None:
     """A process that is never the same for long: it forks, and its parent ends, again and again."""
     how = step["comet"] if isinstance(step["comet"], dict) else {}
+    ready, told = os.pipe()
     if os.fork():
+        os.close(told)
+        os.read(ready, 1)  # until it flies
+        os.close(ready)
         return
     agent.fired("comet")
+    os.close(told)
     while True:
         if how.get("setsid") and os.getpid() != os.getsid(0):
             os.setsid()
@@ -406,10 +411,12 @@ def bomb(agent: Agent, step: dict[str, Any]) -> None:
     most = int(step["bomb"])
     for _ in range(most.bit_length() - 1):
         os.fork()
-    agent.fired("bomb")
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if step.get("ends") and os.getpid() % 2:
-        os._exit(0)
+    agent.fired("bomb")
+    while step.get("ends") and os.getpid() % 2:
+        if len(Path(agent.scenario["count"]).read_text().splitlines()) >= most:  # not before all are there
+            os._exit(0)
+        time.sleep(0.01)
     while True:
         time.sleep(3600)
 

@@ -99,7 +99,7 @@ def test_claude_code() -> None:
 
 
 def test_claude_tokens_are_known_before_the_result() -> None:
-    """T-X.13 needs no result for a budget: an answer that comes in several lines counts once."""
+    """A budget needs no result: an answer that comes in several lines counts once."""
     parser = StreamParser(SHAPES["claude"])
     lines = CLAUDE.splitlines(keepends=True)
     parser.feed(b"".join(lines[:3]))
@@ -268,6 +268,17 @@ def test_the_transcript_can_be_read_from_anywhere(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert [line.number for line in read_events(tmp_path, after=1, limit=2)] == [2, 3]
     assert read_events(tmp_path / "none") == []
+
+
+def test_a_long_transcript_is_read_near_its_end(tmp_path: Path) -> None:
+    transcript = Transcript(tmp_path)
+    transcript.write([StreamEvent("message", f"{number} " + "x" * (number % 700)) for number in range(1, 2001)], 1)
+    transcript.close()
+    for after in (0, 1, 500, 999, 1000, 1234, 1999):
+        found = read_events(tmp_path, after=after, limit=3)
+        assert [line.number for line in found] == list(range(after + 1, min(after + 4, 2001)))
+        assert found[0].text.startswith(f"{after + 1} ")
+    assert read_events(tmp_path, after=2000) == read_events(tmp_path, after=10**9) == []
 
 
 def test_the_transcript_goes_on_after_a_restart(tmp_path: Path) -> None:

@@ -7,30 +7,34 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock.executors import BUILTIN
 from penstock.executors.cli_agent import CliAgentExecutor, SessionEvent
 from penstock.executors.contract import Done, Failed, Outcome, Request, Returned, Services, Stoppable
 from penstock.executors.parts.agent_streams import read_events
-from penstock.executors.parts.sessions import landlock, session_files
-from penstock.executors.parts.sessions.session import read_state
+from penstock.executors.parts.sessions import landlock, process_tree, session_files
+from penstock.executors.parts.sessions.session import SessionSpec, read_state, session_mark
 from penstock.executors.parts.sessions.session_id import session_id
+from penstock.executors.parts.sessions.sessions import Sessions
 from penstock.executors.parts.tasks.attempt_setup import AttemptFailed, command_of
 from penstock.executors.parts.tasks.worktrees import merge, remove_worktree, worktree_of
 from penstock.kernel.failure import Failure
 from tests.executors import scripted_agent
 from tests.executors.git_project import GitProject
+from tests.executors.session_bench import until
+from tests.servers.processes import mark
 
 SCRIPT = str(scripted_agent.__file__)
 QUICK = {"timeout_s": 60, "heartbeat_s": 60, "term_s": 1, "kill_s": 5}
 
 
-class Plan:
+class OneTask:
     """One task of one project, attempt by attempt; each engine is an executor of its own."""
 
     def __init__(self, root: Path) -> None:
@@ -48,6 +52,7 @@ class Plan:
         executor = BUILTIN["cli_agent"]()
         assert isinstance(executor, CliAgentExecutor)
         executor.listeners.append(self.events.append)
+        executor.sessions = Sessions(environment=mark())
         return executor
 
     @property
@@ -85,24 +90,21 @@ class Plan:
     def names(self) -> list[str]:
         return [event.name for event in self.events if event.name]
 
-    async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(3000):
-            if condition():
-                return
-            await asyncio.sleep(0.01)
-        raise AssertionError("it never came to that")
-
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Plan:
-    return Plan(tmp_path)
+def plan(tmp_path: Path) -> Iterator[OneTask]:
+    """Nothing that was started is left, however the task ended."""
+    made = OneTask(tmp_path)
+    yield made
+    folders = [file.parent for file in tmp_path.glob(f"out/sessions/**/{session_files.CLAIM}")]
+    assert not [folder.name for folder in folders if process_tree.marked(session_mark(folder))]
 
 
 INIT, RESULT = {"init": True}, {"result": "All is done.\n[x] It works"}
 
 
 @pytest.mark.parametrize("shape", ["seed", "claude", "gemini", "codex", "text"])
-def test_a_task_is_done_in_every_shape(plan: Plan, shape: str) -> None:
+def test_a_task_is_done_in_every_shape(plan: OneTask, shape: str) -> None:
     """T-A.1, T-3.2.1, T-3.2.2, T-5.1.7, T-X.12: pid and times, review notes, criteria; the files come back."""
     plan.args["task"]["success_criteria"] = ["It works", {"file_exists": "new.txt"}, {"command": "grep -q new new.txt"}]
     plan.script(INIT, {"say": "I begin"}, {"edit": {"new.txt": "new\n"}}, {"tool": "ls"}, RESULT, shape=shape)
@@ -126,7 +128,7 @@ def test_a_task_is_done_in_every_shape(plan: Plan, shape: str) -> None:
         assert body["result"] == "All is done.\n[x] It works"
 
 
-def test_events_come_in_order_and_a_bad_line_stops_nothing(plan: Plan) -> None:
+def test_events_come_in_order_and_a_bad_line_stops_nothing(plan: OneTask) -> None:
     """T-A.21, T-10.2.2, T-10.2.3, T-10.2.5, T-X.23, T-R.9: and all of it can be read afterwards."""
     plan.script(INIT, {"say": "one"}, {"raw": "no json\n"}, {"tool": "ls"}, {"progress": 30}, {"result": "end"})
     plan.done()
@@ -143,15 +145,19 @@ def test_events_come_in_order_and_a_bad_line_stops_nothing(plan: Plan) -> None:
     assert lines[2].text == "no json"
 
 
-def test_a_program_that_never_says_that_it_began(plan: Plan) -> None:
+def _broken_listener(event: SessionEvent) -> None:
+    raise RuntimeError("a listener that fails")
+
+
+def test_a_program_that_never_says_that_it_began(plan: OneTask) -> None:
     """T-10.2.2: it has started all the same, and listeners hear of that first, and once."""
     plan.script({"say": "one"}, {"say": "two"}, shape="text")
-    plan.executor.listeners.insert(0, lambda event: 1 / 0)
+    plan.executor.listeners.insert(0, _broken_listener)
     plan.done()
     assert plan.names() == ["claude:started", "claude:stream", "claude:stream"]
 
 
-def test_what_is_doubtful_waits_for_a_person(plan: Plan) -> None:
+def test_what_is_doubtful_waits_for_a_person(plan: OneTask) -> None:
     """T-5.1.8, T-X.14, T-A.7: 70 is not merged; a person merges it, and nothing is left."""
     texts = [f"c{no}" for no in range(10)]
     plan.args["task"]["success_criteria"] = texts
@@ -169,7 +175,7 @@ def test_what_is_doubtful_waits_for_a_person(plan: Plan) -> None:
     assert (plan.project.branches(), plan.project.worktrees()) == (["main"], 0)
 
 
-def test_80_is_enough_and_the_border_can_be_moved(plan: Plan) -> None:
+def test_80_is_enough_and_the_border_can_be_moved(plan: OneTask) -> None:
     """T-A.8, T-X.14."""
     plan.args["task"]["success_criteria"] = ["a", "b", "c", "d", "e"]
     plan.script({"edit": {"b.txt": "b\n"}}, {"result": "[x] a\n[x] b\n[x] c\n[x] d"})
@@ -180,7 +186,7 @@ def test_80_is_enough_and_the_border_can_be_moved(plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("rule", ["review", "keep"])
-def test_rules_that_leave_merging_to_a_person(plan: Plan, rule: str) -> None:
+def test_rules_that_leave_merging_to_a_person(plan: OneTask, rule: str) -> None:
     plan.args["limits"]["merge"] = rule
     plan.script({"edit": {"b.txt": "b\n"}}, {"result": "ok"})
     body = plan.done()
@@ -188,7 +194,7 @@ def test_rules_that_leave_merging_to_a_person(plan: Plan, rule: str) -> None:
     assert not (plan.project.path / "b.txt").exists()
 
 
-def test_a_conflict_is_for_a_person(plan: Plan) -> None:
+def test_a_conflict_is_for_a_person(plan: OneTask) -> None:
     """T-X.14: confidence 0 and a note."""
     line = f"cd {plan.project.path} && echo person > a.txt && git -c user.name=p -c user.email=p@x commit -qam p"
     plan.settings["agents.writable"] = [str(plan.project.path)]
@@ -199,7 +205,7 @@ def test_a_conflict_is_for_a_person(plan: Plan) -> None:
     assert (plan.project.path / "a.txt").read_text() == "person\n"
 
 
-def test_sent_back_by_a_reviewer(plan: Plan) -> None:
+def test_sent_back_by_a_reviewer(plan: OneTask) -> None:
     """T-X.14: the comment is an instruction, and the next attempt goes on with what is there."""
     plan.args["task"]["success_criteria"] = ["It works"]
     plan.script({"edit": {"b.txt": "b\n"}}, {"result": "no"})
@@ -215,7 +221,7 @@ def test_sent_back_by_a_reviewer(plan: Plan) -> None:
 # -- failures ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_exit_code_is_a_failure_that_is_retried(plan: Plan) -> None:
+def test_an_exit_code_is_a_failure_that_is_retried(plan: OneTask) -> None:
     """T-3.2.3, T-5.1.11, T-X.15: the next attempt starts clean; at last nothing of the first is left."""
     plan.script({"edit": {"b.txt": "b\n"}}, {"progress": 50}, {"result": "ok"}, {"stderr": "oh no\n"}, {"exit": 3})
     failure = plan.failed()
@@ -231,18 +237,31 @@ def test_an_exit_code_is_a_failure_that_is_retried(plan: Plan) -> None:
     assert (plan.project.branches(), plan.project.worktrees()) == (["main"], 0)
 
 
+@pytest.mark.parametrize("code", [0, 1])
+def test_temporary_files_go_and_logs_stay(plan: OneTask, code: int) -> None:
+    """T-3.3.1: completed or failed."""
+    plan.script({"shell": "echo x > $TMPDIR/x; echo $TMPDIR"}, {"stderr": "log\n"}, {"exit": code}, shape="text")
+    plan.run()
+    temporary = Path((plan.folder() / session_files.OUT).read_text().strip())
+    assert temporary.is_relative_to(plan.folder())
+    assert not temporary.exists()
+    assert (plan.folder() / session_files.ERR).read_text() == "log\n"
+    assert len(read_events(plan.folder())) == 1
+
+
 @pytest.mark.parametrize("percent", [80, 85])
-def test_a_crash_near_the_end_completes(plan: Plan, percent: int) -> None:
+def test_a_crash_near_the_end_completes(plan: OneTask, percent: int) -> None:
     """T-A.9, T-8.1.2, T-8.1.3, T-X.20: with notes, and its files are merged."""
-    plan.script({"edit": {"b.txt": "b\n"}}, {"progress": percent}, {"die": "KILL"})
+    plan.script({"edit": {"b.txt": "b\n"}}, {"say": "nearly there"}, {"progress": percent}, {"die": "KILL"})
     body = plan.done()
+    assert body["log_tail"] == "nearly there"
     assert (body["completed_by_recovery"], body["progress"], body["exit_code"]) == (True, percent, None)
     assert body["review_notes"].startswith(f"completed after crash at {percent}%")
     assert body["merge"] == "merged"
 
 
 @pytest.mark.parametrize("percent", [20, 50, 79])
-def test_a_crash_in_the_middle_is_resumed(plan: Plan, percent: int) -> None:
+def test_a_crash_in_the_middle_is_resumed(plan: OneTask, percent: int) -> None:
     """T-A.10, T-8.1.4, T-X.21: the next attempt has the log's end, what was met, and the files."""
     plan.args["task"]["success_criteria"] = ["It works", "b", "c", "d", "e", "f", "g"]
     plan.script(
@@ -259,7 +278,7 @@ def test_a_crash_in_the_middle_is_resumed(plan: Plan, percent: int) -> None:
         assert part in prompt
 
 
-def test_a_crash_at_the_beginning_starts_clean(plan: Plan) -> None:
+def test_a_crash_at_the_beginning_starts_clean(plan: OneTask) -> None:
     """T-A.10, T-8.1.5, T-X.21: nothing of the first session is left but its log."""
     plan.script({"edit": {"b.txt": "b\n"}}, {"progress": 19}, {"die": "SEGV"})
     failure = plan.failed()
@@ -272,14 +291,14 @@ def test_a_crash_at_the_beginning_starts_clean(plan: Plan) -> None:
     assert (plan.folder(1) / session_files.OUT).exists()
 
 
-def test_recovery_that_never_completes(plan: Plan) -> None:
+def test_recovery_that_never_completes(plan: OneTask) -> None:
     """T-X.20: recovery.complete_at 101."""
     plan.args["limits"]["recovery_complete_at"] = 101
     plan.script({"progress": 100}, {"die": "KILL"})
     assert plan.failed().detail["resume"] is True
 
 
-def test_a_zombie_is_ended(plan: Plan) -> None:
+def test_a_zombie_is_ended(plan: OneTask) -> None:
     """T-A.11, T-8.2.1, T-8.2.3, T-8.2.4, T-8.2.6, T-X.7: with diagnostics."""
     plan.args["limits"] |= {"heartbeat_s": 0.5, "term_s": 0.2}
     plan.script({"ignore": ["TERM"]}, {"progress": 40}, {"hang": True})
@@ -289,7 +308,7 @@ def test_a_zombie_is_ended(plan: Plan) -> None:
     assert failure.detail["kill_failed"] is False
 
 
-def test_a_timeout(plan: Plan) -> None:
+def test_a_timeout(plan: OneTask) -> None:
     """T-A.12, T-3.2.4, T-X.19: failed with the error timeout, whatever the progress."""
     plan.args["limits"]["timeout_s"] = 0.5
     plan.script({"progress": 90}, {"hang": True})
@@ -298,7 +317,7 @@ def test_a_timeout(plan: Plan) -> None:
     assert failure.message.startswith("timeout")
 
 
-def test_a_stream_error_ends_the_attempt(plan: Plan) -> None:
+def test_a_stream_error_ends_the_attempt(plan: OneTask) -> None:
     """T-X.16, T-10.2.6: also of a program that stays, or that exits with 0."""
     plan.args["limits"]["term_s"] = 0.2
     plan.script(INIT, {"error": "quota"}, {"say": "more"}, {"hang": True})
@@ -312,7 +331,7 @@ def test_a_stream_error_ends_the_attempt(plan: Plan) -> None:
     assert (failure.code, failure.category) == ("STREAM_FATAL", "fatal")
 
 
-def test_what_cannot_start_is_fatal(plan: Plan) -> None:
+def test_what_cannot_start_is_fatal(plan: OneTask) -> None:
     """T-X.18: no command, no project, no store."""
     plan.args["agent"] = {"name": "coder", "command": "no-such-program-here --x"}
     failure = plan.failed()
@@ -347,8 +366,8 @@ def test_presets() -> None:
     assert command_of({"command": ["./agent.sh"]})[1].name == "claude"
 
 
-def test_a_budget_stops(plan: Plan) -> None:
-    """T-X.13: tokens while it runs; what is known only at the end is a remark."""
+def test_a_budget_stops(plan: OneTask) -> None:
+    """Tokens while it runs; what is known only at the end is a remark."""
     plan.args["limits"]["budget"] = {"tokens": 1000, "cost_usd": 0.5}
     plan.script(INIT, {"usage": [900, 101]}, {"say": "expensive"}, {"hang": True}, shape="claude")
     failure = plan.failed()
@@ -361,7 +380,7 @@ def test_a_budget_stops(plan: Plan) -> None:
     assert "The budget was exceeded at its end: 0.6000 USD of 0.5." in body["review_notes"]
 
 
-def test_criteria_commands_are_limited(plan: Plan) -> None:
+def test_criteria_commands_are_limited(plan: OneTask) -> None:
     """T-X.13: in the worktree, without a shell, ended with all that they start; not run without trust."""
     plan.args["limits"] |= {"criterion_timeout_s": 0.5}
     line = "sh -c 'echo ran > ran.txt; setsid sleep 600 & sleep 600'"
@@ -379,7 +398,7 @@ def test_criteria_commands_are_limited(plan: Plan) -> None:
 # -- what it sees and may touch ----------------------------------------------------------------------------------------
 
 
-def test_the_environment_is_an_allow_list(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_an_allow_list(plan: OneTask, monkeypatch: pytest.MonkeyPatch) -> None:
     """T-X.12: secrets by name, never on the command line, in no transcript, no failure; nothing of the server's."""
     monkeypatch.setenv("MODEL_KEY", "sk-very-secret-value")
     monkeypatch.setenv("OTHER_KEY", "other")
@@ -398,8 +417,8 @@ def test_the_environment_is_an_allow_list(plan: Plan, monkeypatch: pytest.Monkey
     assert "very-secret" not in str(plan.failed(attempt=2))
 
 
-def test_only_its_worktree_is_writable(plan: Plan) -> None:
-    """T-X.12: Landlock; git's settings and hooks are not the agent's, its commits are."""
+def test_only_its_worktree_is_writable(plan: OneTask) -> None:
+    """Landlock; git's settings and hooks are not the agent's, its commits are."""
     outside = [plan.project.path / "x.txt", plan.root / "x.txt", plan.project.path / ".git/config",
                plan.project.path / ".git/hooks/post-commit"]  # fmt: skip
     line = "git add -A && git -c user.name=a -c user.email=a@x commit -qm mine"
@@ -415,8 +434,8 @@ def test_only_its_worktree_is_writable(plan: Plan) -> None:
         assert texts == [f"PermissionError {path}" for path in outside]
 
 
-def test_a_project_without_git_is_worked_in_itself(plan: Plan) -> None:
-    """T-X.12: no worktree, no diff."""
+def test_a_project_without_git_is_worked_in_itself(plan: OneTask) -> None:
+    """No worktree, no diff."""
     plain = plan.root / "plain"
     plain.mkdir()
     plan.args["project"] = str(plain)
@@ -426,7 +445,7 @@ def test_a_project_without_git_is_worked_in_itself(plan: Plan) -> None:
     assert (plain / "b.txt").exists()
 
 
-def test_the_prompt_comes_by_stdin(plan: Plan) -> None:
+def test_the_prompt_comes_by_stdin(plan: OneTask) -> None:
     """T-X.12, T-5.2.7: and not on the command line."""
     plan.args["task"] |= {"description": "The secret recipe.", "references": ["a.txt", "../out"]}
     plan.script({"prompt": "prompt.txt"}, {"shell": "! grep -q rec[i]pe /proc/$PPID/cmdline"}, {"result": "ok"})
@@ -439,14 +458,14 @@ def test_the_prompt_comes_by_stdin(plan: Plan) -> None:
 # -- stopping, restarting ----------------------------------------------------------------------------------------------
 
 
-def test_a_stop_ends_the_session(plan: Plan) -> None:
+def test_a_stop_ends_the_session(plan: OneTask) -> None:
     """T-X.3: TERM, then KILL; the worktree of what was cancelled is gone."""
     plan.args["limits"]["term_s"] = 0.2
     plan.script({"ignore": ["TERM"]}, {"say": "here"}, {"hang": True})
 
     async def story() -> Outcome:
         running = asyncio.ensure_future(plan.executor.run(plan.request(), plan.services))
-        await plan.until(lambda: "claude:stream" in plan.names())
+        await until(lambda: "claude:stream" in plan.names())
         plan.executor.stop(plan.request().key, 1, "cancel")
         return await running
 
@@ -457,21 +476,21 @@ def test_a_stop_ends_the_session(plan: Plan) -> None:
     assert read_state(plan.folder()).standing == "ended"
 
 
-def test_a_task_that_is_put_back(plan: Plan) -> None:
+def test_a_task_that_is_put_back(plan: OneTask) -> None:
     """T-X.32: stopped now, it is pending again."""
     assert isinstance(plan.executor, Stoppable)
     plan.script({"say": "here"}, {"hang": True})
 
     async def story() -> Outcome:
         running = asyncio.ensure_future(plan.executor.run(plan.request(), plan.services))
-        await plan.until(lambda: "claude:stream" in plan.names())
+        await until(lambda: "claude:stream" in plan.names())
         plan.executor.stop(plan.request().key, 1, "put_back")
         return await running
 
     assert asyncio.run(story()) == Returned("put_back")
 
 
-def test_a_stop_before_it_began(plan: Plan) -> None:
+def test_a_stop_before_it_began(plan: OneTask) -> None:
     plan.script({"edit": {"b.txt": "b"}}, {"result": "ok"})
     plan.executor.stop(plan.request().key, 1, "cancel")
     failure = plan.failed()
@@ -480,13 +499,13 @@ def test_a_stop_before_it_began(plan: Plan) -> None:
     assert plan.done(attempt=2)["merge"] == "merged", "another attempt is not meant"
 
 
-def test_an_engine_that_ends_leaves_it_alive_and_the_next_one_adopts_it(plan: Plan) -> None:
+def test_an_engine_that_ends_leaves_it_alive_and_the_next_one_adopts_it(plan: OneTask) -> None:
     """T-A.17, T-9.2.3, T-X.24: the same process, every event once."""
     plan.script(INIT, {"say": "one"}, {"wait_for": "go"}, {"say": "two"}, {"result": "ok"})
 
     async def first() -> None:
         running = asyncio.ensure_future(plan.executor.run(plan.request(), plan.services))
-        await plan.until(lambda: len(plan.names()) == 2)
+        await until(lambda: len(plan.names()) == 2)
         running.cancel()
         await asyncio.wait([running])
 
@@ -504,30 +523,30 @@ def test_an_engine_that_ends_leaves_it_alive_and_the_next_one_adopts_it(plan: Pl
     assert [line.number for line in read_events(plan.folder())] == [1, 2, 3, 4]
 
 
-def test_a_dropped_effect_is_ended_although_nobody_waits(plan: Plan) -> None:
+def test_a_dropped_effect_is_ended_although_nobody_waits(plan: OneTask) -> None:
     """T-X.25: also one that the engine after has not adopted yet."""
     plan.script(INIT, {"hang": True})
 
     async def story() -> None:
         running = asyncio.ensure_future(plan.executor.run(plan.request(), plan.services))
-        await plan.until(plan.names)
+        await until(plan.names)
         running.cancel()
         await asyncio.wait([running])
         plan.executor.stop(plan.request().key, 1, "dropped")
-        await plan.until(lambda: read_state(plan.folder()).standing == "ended")
-        await plan.until(lambda: plan.project.worktrees() == 0)
+        await until(lambda: read_state(plan.folder()).standing == "ended")
+        await until(lambda: (plan.project.worktrees(), plan.project.branches()) == (0, ["main"]))
 
     asyncio.run(story())
-    assert plan.project.branches() == ["main"]
+    assert read_state(plan.folder()).standing == "ended"
 
 
-def test_a_session_that_died_with_the_engine_is_given_back(plan: Plan) -> None:
+def test_a_session_that_died_with_the_engine_is_given_back(plan: OneTask) -> None:
     """T-9.2.3, T-X.20: whatever its progress; the attempt after starts clean."""
     plan.script(INIT, {"edit": {"b.txt": "b\n"}}, {"progress": 95}, {"hang": True})
 
     async def first() -> None:
         running = asyncio.ensure_future(plan.executor.run(plan.request(), plan.services))
-        await plan.until(lambda: len(plan.names()) == 2)
+        await until(lambda: len(plan.names()) == 2)
         running.cancel()
         await asyncio.wait([running])
 
@@ -540,7 +559,7 @@ def test_a_session_that_died_with_the_engine_is_given_back(plan: Plan) -> None:
         os.kill(pid, signal.SIGKILL)
 
     async def gone() -> None:
-        await plan.until(lambda: read_state(folder).standing == "lost")
+        await until(lambda: read_state(folder).standing == "lost")
 
     asyncio.run(gone())
     plan.executor = plan.engine()
@@ -551,7 +570,7 @@ def test_a_session_that_died_with_the_engine_is_given_back(plan: Plan) -> None:
     assert plan.project.worktrees() == 0
 
 
-def test_the_same_question_is_not_worked_twice(plan: Plan) -> None:
+def test_the_same_question_is_not_worked_twice(plan: OneTask) -> None:
     """T-9.2.3: an engine that was killed before it could write the answer down gets it again."""
     plan.script({"append": {str(plan.root / "starts"): "x"}}, {"edit": {"b.txt": "b\n"}}, {"result": "ok"})
     plan.settings["agents.writable"] = [str(plan.root)]
@@ -563,3 +582,16 @@ def test_the_same_question_is_not_worked_twice(plan: Plan) -> None:
     plan.executor = plan.engine()
     assert plan.run() != Returned("lost")
     assert (plan.root / "starts").read_text() == "x"
+
+
+def test_what_never_began_does_not_begin_after_a_restart(plan: OneTask) -> None:
+    """T-9.2.3, T-X.25: asked for once more, with no session: it is given back, and a supervisor that comes late starts
+    nothing."""
+    plan.script(INIT, {"edit": {"new.txt": "new\n"}}, RESULT)
+    again = msgspec.structs.replace(plan.request(), again=True)
+    assert asyncio.run(plan.executor.run(again, plan.services)) == Returned("lost")
+    late = SessionSpec(command=[sys.executable, "-c", "print('it runs')"], folder=plan.folder(), cwd=plan.root)
+    end = asyncio.run(plan.executor.sessions.run(late, lambda chunk: None))
+    assert (end.kind, end.pid) == ("stopped", None)
+    assert asyncio.run(plan.executor.run(again, plan.services)) == Returned("lost")
+    assert plan.done(2)["attempt"] == 2

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,10 @@ DAEMON = {"setsid": True, "double": True, "ignore_term": True}
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> SessionBench:
-    return SessionBench(tmp_path)
+def bench(tmp_path: Path) -> Iterator[SessionBench]:
+    made = SessionBench(tmp_path)
+    yield made
+    made.sessions.stop(made.folder, "the test is over")  # a test that failed leaves nobody, either
 
 
 def texts(output: bytes) -> list[str]:
@@ -60,7 +63,7 @@ def test_output_prompt_and_exit_code(bench: SessionBench) -> None:
 
 
 def test_bytes_are_kept_as_they_are(bench: SessionBench) -> None:
-    """T-X.23: partial lines, garbage and what is no UTF-8 come through byte for byte."""
+    """Partial lines, garbage and what is no UTF-8 come through byte for byte."""
     steps = [{"parts": ['{"type":', '"mess', 'age"}\n']}, {"hex": "fffe00c328"}, {"raw": "\nno newline at the end"}]
     bench.run_now(steps)
     assert bench.output == b'{"type":"message"}\n\xff\xfe\x00\xc3(\nno newline at the end'
@@ -73,7 +76,7 @@ def test_death_by_a_signal(bench: SessionBench) -> None:
 
 @pytest.mark.parametrize("command", ["no-such-program-anywhere", "/nowhere/at/all", "./plain.txt"])
 def test_a_command_that_does_not_exist(bench: SessionBench, command: str) -> None:
-    """T-X.18: it is told apart from a program that fails."""
+    """It is told apart from a program that fails."""
     (bench.work / "plain.txt").write_text("no program")
     end = bench.run_now([], command=[command])
     assert (end.kind, end.not_found, end.cwd_missing, end.pid) == ("exited", True, False, None)
@@ -81,14 +84,14 @@ def test_a_command_that_does_not_exist(bench: SessionBench, command: str) -> Non
 
 
 def test_a_folder_that_does_not_exist(bench: SessionBench) -> None:
-    """T-X.18: a project whose folder is gone."""
+    """A project whose folder is gone."""
     end = bench.run_now([], cwd=bench.home / "gone")
     assert (end.cwd_missing, end.not_found) == (True, False)
     assert str(bench.home / "gone") in end.why
 
 
 def test_places_relative_to_the_engine(bench: SessionBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """T-X.22: the supervisor works elsewhere, and still knows which folders were meant."""
+    """The supervisor works elsewhere, and still knows which folders were meant."""
     monkeypatch.chdir(bench.home)
     places = {"folder": Path("sessions/s1"), "cwd": Path("work"), "writable": [Path("work")]}
     end = bench.run_now([{"edit": {"here.txt": "yes"}}, {"say": "done"}], **places)
@@ -97,14 +100,14 @@ def test_places_relative_to_the_engine(bench: SessionBench, monkeypatch: pytest.
 
 
 def test_a_session_folder_that_cannot_be_made(bench: SessionBench) -> None:
-    """T-X.18: a store that cannot be written is no end of a session."""
+    """A store that cannot be written is no end of a session."""
     (bench.home / "file").write_text("")
     with pytest.raises(OSError):
         bench.run_now([], folder=bench.home / "file" / "s1")
 
 
 def test_the_environment_is_what_was_allowed(bench: SessionBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """T-X.22: the mark is there; nothing of the engine's is, and no value lies in a file or on a command line."""
+    """The mark is there; nothing of the engine's is, and no value lies in a file or on a command line."""
     monkeypatch.setenv("ENGINE_SECRET", "engine-secret-5f1c")
     secret = "agent-secret-9ae2"
 
@@ -145,7 +148,7 @@ def test_temporary_files_are_taken_away(bench: SessionBench) -> None:
 
 
 def test_timeout_is_term_then_kill(bench: SessionBench) -> None:
-    """T-X.19, T-A.12: TERM, the wait, KILL: in the log, in this order."""
+    """T-X.19: TERM, the wait, KILL: in the log, in this order."""
     end = bench.run_now([{"ignore": ["TERM"]}, HANG], timeout_s=5, term_s=1)
     assert (end.kind, end.signal, end.kill_failed) == ("timeout", signal.SIGKILL, False)
     log = bench.signals()
@@ -165,7 +168,7 @@ def test_one_that_ends_at_term_is_not_killed(bench: SessionBench) -> None:
 
 
 def test_silence_is_a_zombie(bench: SessionBench) -> None:
-    """T-8.2.1, T-8.2.2, T-8.2.3, T-8.2.4, T-X.7, T-A.11: verified with cpu and memory, then TERM, the wait, KILL."""
+    """T-8.2.1, T-8.2.2, T-8.2.3, T-8.2.4, T-X.7: verified with cpu and memory, then TERM, the wait, KILL."""
     end = bench.run_now([{"say": "hello"}, {"ignore": ["TERM"]}, HANG], heartbeat_s=5, term_s=1)
     assert (end.kind, end.signal) == ("zombie", signal.SIGKILL)
     assert end.diagnostics["exists"] is True and end.diagnostics["silent_s"] >= 5
@@ -205,7 +208,7 @@ def test_every_kind_of_heartbeat_counts(tmp_path: Path) -> None:
 
 
 def test_output_beyond_the_limit_is_dropped(bench: SessionBench) -> None:
-    """T-X.7: a flood is read to its end, so that nobody blocks, and only so much of it is kept."""
+    """A flood is read to its end, so that nobody blocks, and only so much of it is kept."""
     end = bench.run_now([{"flood": 5_000_000}, {"flood": 1_000_000, "to": "stderr"}], output_max=100_000)
     assert (end.kind, end.exit_code, end.out_bytes, end.err_bytes) == ("exited", 0, 100_000, 100_000)
     assert end.dropped_bytes >= 5_800_000
@@ -213,7 +216,7 @@ def test_output_beyond_the_limit_is_dropped(bench: SessionBench) -> None:
 
 
 def test_a_hundred_megabytes_come_in_pieces(bench: SessionBench) -> None:
-    """T-10.2.1: nobody holds a stream in memory: neither the engine nor the supervisor."""
+    """Nobody holds a stream in memory: neither the engine nor the supervisor."""
     sizes: list[int] = []
     peaks: list[int] = []
 
@@ -283,7 +286,7 @@ async def kill_engine(engine: subprocess.Popen[bytes]) -> None:
 
 
 def test_an_agent_outlives_the_engine_and_is_adopted(bench: SessionBench) -> None:
-    """T-A.17, T-X.24: kill -9 of the engine; another one follows the same process to its end, all of its output."""
+    """T-X.22: kill -9 of the engine; another one follows the same process to its end, all of its output."""
     steps = [{"append": {"starts.txt": "once\n"}}, {"say": "before"}, {"wait_for": "go"}, {"say": "after"}, {"exit": 5}]
 
     async def go() -> SessionEnd:
@@ -304,7 +307,7 @@ def test_an_agent_outlives_the_engine_and_is_adopted(bench: SessionBench) -> Non
 
 
 def test_the_end_of_one_that_ended_meanwhile(bench: SessionBench) -> None:
-    """T-A.17: while no engine lived, the agent ended by itself; its exit code and output are there."""
+    """While no engine lived, the agent ended by itself; its exit code and output are there."""
     steps = [{"say": "on"}, {"wait_for": "go"}, {"say": "done"}, {"exit": 4}]
 
     async def go() -> SessionEnd:
@@ -361,7 +364,7 @@ def test_a_supervisor_killed_while_no_engine_lives(bench: SessionBench) -> None:
 
 
 def test_both_supervisors_killed_while_no_engine_lives(bench: SessionBench) -> None:
-    """T-X.22, T-X.24, T-A.17: nobody knows how it ended: lost; what is left is ended, also what has lost its mark."""
+    """T-X.22: nobody knows how it ended: lost; what is left is ended, also what has lost its mark."""
     steps = {"steps": [{"fork": DAEMON | {"clear_env": True}}, {"say": "on"}, HANG], "count": str(bench.count)}
 
     async def go() -> SessionEnd:
@@ -404,7 +407,7 @@ def test_stop_of_one_that_was_lost(bench: SessionBench) -> None:
 
 
 def test_a_session_starts_once_whoever_starts_it(bench: SessionBench) -> None:
-    """T-X.22: several engines at the same time: one agent, and the same end for all of them."""
+    """Several engines at the same time: one agent, and the same end for all of them."""
     steps = [{"append": {"starts.txt": "once\n"}}, {"say": "hello"}, {"sleep": 0.5}, {"exit": 6}]
 
     async def go() -> list[SessionEnd]:
@@ -455,7 +458,7 @@ def test_start_times_are_told_in_milliseconds() -> None:
 
 
 def test_ids_and_folders(tmp_path: Path) -> None:
-    """T-X.22: the same effect and attempt are the same session, also for another engine."""
+    """The same effect and attempt are the same session, also for another engine."""
     assert session_id("run/node/1", 1) == session_id("run/node/1", 1) != session_id("run/node/1", 2)
     assert session_folder(tmp_path, "r1", "s1") == tmp_path / "r1" / "s1"
     assert read_state(tmp_path / "nothing").standing == "absent"
@@ -466,7 +469,7 @@ def test_ids_and_folders(tmp_path: Path) -> None:
 
 @needs_landlock
 def test_only_its_places_are_writable(bench: SessionBench) -> None:
-    """T-X.22: reading is free; writing only where it was allowed, for what it starts as well."""
+    """Reading is free; writing only where it was allowed, for what it starts as well."""
     outside, also = bench.home / "outside", bench.home / "also"
     for folder in (outside, also):
         folder.mkdir()
@@ -501,7 +504,7 @@ def test_without_the_restriction_it_says_so(bench: SessionBench) -> None:
 
 @pytest.mark.skipif(landlock.version() < 6, reason="this system cannot keep signals in")
 def test_an_agent_cannot_signal_its_supervisor(bench: SessionBench) -> None:
-    """T-X.22: nor anybody else outside."""
+    """Nor anybody else outside."""
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:
         steps = [{"signal": {"whom": "parent", "number": "KILL"}}, {"shell": f"kill -9 {other.pid}", "goes_on": True}]
@@ -515,7 +518,7 @@ def test_an_agent_cannot_signal_its_supervisor(bench: SessionBench) -> None:
 
 
 def test_the_supervisor_is_a_program(bench: SessionBench) -> None:
-    """T-X.22: it can be started by hand, and imports nothing but the standard library."""
+    """It can be started by hand, and imports nothing but the standard library."""
     bench.folder.mkdir(parents=True)
     (bench.folder / session_files.PROMPT).write_text("")
     given = {

@@ -42,7 +42,7 @@ def committed(worktree: Worktree, tmp_path: Path) -> tuple[Change, str]:
 
 
 def test_a_task_works_outside_the_project_and_comes_back_by_merge(project: GitProject, tmp_path: Path) -> None:
-    """T-5.2.7, T-5.1.9: new branch, its diff, one merge commit; afterwards nothing is left."""
+    """New branch, its diff, one merge commit; afterwards nothing is left."""
     worktree = opened(project)
     folder = Path(worktree.folder)
     assert not folder.is_relative_to(project.path)
@@ -128,7 +128,7 @@ def test_no_branch_is_checked_out(project: GitProject, tmp_path: Path) -> None:
 
 
 def test_what_an_agent_plants_into_git_is_not_run(project: GitProject, tmp_path: Path) -> None:
-    """T-X.12: hooks, filters and drivers of the agent's; a repository of its own in its folder."""
+    """Hooks, filters and drivers of the agent's; a repository of its own in its folder."""
     worktree, fired = opened(project), tmp_path / "fired"
     folder, line = Path(worktree.folder), f"touch {tmp_path / 'fired'}; cat"
     for hook in ("pre-commit", "post-commit", "post-merge", "reference-transaction"):
@@ -205,7 +205,7 @@ def test_a_worktree_that_is_gone(project: GitProject, tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_repository_the_folder_itself_is_used(tmp_path: Path) -> None:
-    """T-X.12: no git, or no commit yet."""
+    """No git, or no commit yet."""
     (tmp_path / "plain").mkdir()
     assert open_worktree(tmp_path / "plain", tmp_path / "w", "b") is None
     (tmp_path / "new").mkdir()

@@ -41,7 +41,8 @@ INSERTS: tuple[tuple[str, str, str], ...] = (
     ("task_execution", "task_execution", "replace"),
 )  # fmt: skip
 _REBUILT = (
-    "firing", "wait", "unwait", "item_new", "item_moved", "item_renumbered", "work_new", "work_moved", "incident", "cause",
+    "firing", "wait", "unwait", "item_new", "item_moved", "item_renumbered", "work_new", "work_moved",
+    "incident", "cause",
     "execution_new", "execution_moved", "stage_log", "usage", "task", "task_agent", "task_execution",
 )  # fmt: skip
 
@@ -137,8 +138,11 @@ class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks):
             self._change("execution", run, **dict(zip(MOVED, columns, strict=True)))
         for row in batch.usage:
             self._add_usage(row)
-        for run, status, why, *key in batch.project_moved:
-            self._change("project", tuple(key), run=run, status=status, why=why)
+        for run, status, why, tenant, id in batch.project_began:
+            self._change("project", (tenant, id), run=run, status=status, why=why)
+        for status, why, tenant, id, run in batch.project_moved:
+            if (tables["project"].get((tenant, id)) or ())[7:8] == (run,):
+                self._change("project", (tenant, id), status=status, why=why)
         for row in batch.outbox:
             self._insert("outbox", (self._number("outbox"), *row), "fail")
         for state, key in batch.intent_moved:

@@ -55,7 +55,7 @@ class SimTasks:
         row = self.project(tenant, id)
         return row is not None and self._keep_project(replace(row, **columns))
 
-    def project_checked(self, tenant: str, id: str, health: str, score: int, detail: str, at: int) -> bool:
+    def project_checked(self, tenant: str, id: str, health: str, score: int | None, detail: str, at: int) -> bool:
         return self._change_project(tenant, id, health=health, score=score, health_detail=detail, checked_at=at)
 
     def project_seen(self, tenant: str, id: str, at: int) -> bool:
@@ -153,6 +153,10 @@ class SimTasks:
         if new:
             self.disk.tables["report"][row.id] = astuple(row)
         return new
+
+    def add_reports(self, rows: Sequence[ReportRow]) -> None:
+        for row in rows:
+            self.add_report(row)
 
     def report(self, tenant: str, id: str) -> ReportRow | None:
         kept = [self.disk.tables[table].get(id) for table in ("report", "reports_archive")]

@@ -13,7 +13,7 @@ export function AgentsStrip({ agents, tasks, onPick }: { agents: Agent[]; tasks:
   const titles = new Map(tasks.map((task) => [task.id, task.title]));
   if (agents.length === 0) return null;
   return (
-    <ul className="plan-agents" aria-label={t.plan.agents}>
+    <ul className="plan-agents" aria-label={t.plan.agents} tabIndex={0}>
       {agents.map((agent) => <AgentCell key={agent.name} agent={agent} title={titles.get(agent.currentTask ?? "")} now={now} onPick={onPick} />)}
     </ul>
   );

@@ -20,7 +20,7 @@ export function LiveLog({ project, session, execution }: { project: string; sess
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (follow && box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [said.lines, follow]);
+  }, [said.lines, said.stderr, follow]);
   const scrolled = () => {
     const at = box.current;
     if (at && follow && at.scrollHeight - at.scrollTop - at.clientHeight > NEAR_PX) setFollow(false);
@@ -43,6 +43,7 @@ export function LiveLog({ project, session, execution }: { project: string; sess
         {said.cut && <p className="dim live-note">{p.cutLines(f.number(KEPT))}</p>}
         {said.lines.length === 0 && <p className="dim live-note">{p.noLines}</p>}
         {said.lines.map(({ n, line }) => <Line key={n} line={line} />)}
+        {said.stderr && <div className="live-bad"><p><OctagonX size={14} aria-hidden /><b>{p.stderr}</b></p><pre className="code" tabIndex={0}>{said.stderr}</pre></div>}
         <p className="dim3 live-note">{running ? p.waitingMore : said.lines.length > 0 ? p.sessionEnded : ""}</p>
       </div>
     </div>
@@ -67,7 +68,7 @@ function Spoken({ line }: { line: LogLine }): ReactNode {
     case "tool": return <Fold icon={Wrench} head={line.text || (words["tool"] ?? "")} body={more} />;
     case "error": return <div className="live-bad"><p><OctagonX size={14} aria-hidden /><span className="sr">{words["error"]}</span><span>{line.text}</span></p>{more && more !== line.text && <pre className="code" tabIndex={0}>{more}</pre>}</div>;
     case "result": return <div className="live-result"><Badge tone="done">{words["result"]}</Badge>{line.text && <p>{line.text}</p>}</div>;
-    case "system": return <p className="dim"><Info size={13} aria-hidden /> {line.text || words["system"]}</p>;
+    case "system": return <p className="dim"><Info size={13} aria-hidden /> {line.text || t.plan.sessionStarted}</p>;
     case "progress": return <p className="dim">{words["progress"]} {line.text}</p>;
     case "raw": return <code className="live-raw">{line.text}</code>;
     default: return <p className="live-words">{line.text}</p>;

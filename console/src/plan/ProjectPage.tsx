@@ -61,7 +61,7 @@ function Loaded({ project }: { project: Project }): ReactNode {
   const pick = (task: string | null) => setSearch({ task, session: null, ...(task === null ? { tab: null } : {}) });
   useKeys({ Escape: () => picked !== null && pick(null) });
   const ask: Ask = (task, verb, from) => setAsked({ task, verb, anchor: anchorOf(from) });
-  const { tone, state, word } = workflowStanding({ status: workflow?.status ?? project.status, stopping: workflow?.stopping }, t);
+  const { tone, state, word } = workflowStanding({ status: workflow?.status ?? project.status, stopping: workflow?.stopping, why: workflow?.why }, t);
   const finished = all?.filter((task) => columnOf(task) === "finished").length ?? 0;
   const working = all?.filter((task) => columnOf(task) === "in_progress").length ?? 0;
   const drawer = picked !== null && <TaskDrawer key={picked} project={project} id={picked} onAsk={ask} onClose={() => pick(null)} onPick={pick} />;

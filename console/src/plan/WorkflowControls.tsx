@@ -11,6 +11,7 @@ import { useWords } from "../words";
 import { errorText } from "../words/errorText";
 import { issueText } from "./HealthBar";
 import { healthPath, moveWorkflow, projectPath } from "./requests";
+import { isStopping } from "./taskStanding";
 import type { Deadlock, Health, Project, Workflow, WorkflowVerb } from "./types";
 
 const ICON: Record<WorkflowVerb, LucideIcon> = { start: Play, stop: Square, "stop-now": OctagonX, resume: Play, reset: RotateCcw };
@@ -85,8 +86,8 @@ export function WorkflowBar({ workflow, deadlocks, working, onShow }: { workflow
   const p = t.plan;
   const cycles = deadlocks.filter((each) => each.removed.length === 0);
   const done = workflow.status === "completed";
-  if (workflow.status !== "paused" && !workflow.stopping && !done && !workflow.warning) return null;
-  const text = workflow.stopping ? p.stoppingNow(f.number(working)) : done ? p.allDone : workflow.status === "paused" ? (p.pausedBecause[workflow.why] ?? p.pausedElse(workflow.why)) : workflow.warning;
+  if (workflow.status !== "paused" && !isStopping(workflow) && !done && !workflow.warning) return null;
+  const text = isStopping(workflow) ? p.stoppingNow(f.number(working)) : done ? p.allDone : workflow.status === "paused" ? (p.pausedBecause[workflow.why] ?? p.pausedElse(workflow.why)) : workflow.warning;
   const Icon = done ? CircleCheck : Pause;
   const tone = done ? "done" : workflow.why === "fatal" ? "failed" : "held";
   return (

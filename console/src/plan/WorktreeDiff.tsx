@@ -45,7 +45,7 @@ function Merge({ project, execution }: { project: string; execution: Execution }
   const p = t.plan;
   const { me } = useSession();
   const [asked, setAsked] = useState<{ verb: WorktreeVerb; anchor: Anchor | null } | null>(null);
-  const over = execution.merge === "merged" || execution.merge === "discarded" || execution.status === "running";
+  const over = execution.merge === "merged" || execution.merge === "discarded" || execution.status === "running" || execution.worktree === null;
   return (
     <div className="work-merge">
       {execution.merge === "merged" && <Badge tone="done">{p.merged}</Badge>}

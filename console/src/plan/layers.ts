@@ -12,7 +12,7 @@ export interface Edge {
   to: string;
   optional: boolean;
   removed: boolean;
-  /** Both ends wait for each other, directly or by others. */
+  /** Both ends still wait for each other, directly or by others. */
   cyclic: boolean;
 }
 
@@ -28,9 +28,9 @@ export interface Drawn {
 
 export function draw(tasks: Task[]): Drawn {
   const known = new Set(tasks.map((task) => task.id));
-  const rough = tasks.flatMap((task) => task.dependsOn.filter((each) => known.has(each.id)).map((each) => ({ from: each.id, to: task.id, optional: each.optional, removed: each.removed })));
-  const component = components(tasks.map((task) => task.id), rough.filter((edge) => !edge.removed));
-  const edges = rough.map((edge) => ({ ...edge, cyclic: !edge.removed && component.get(edge.from) === component.get(edge.to) }));
+  const rough = tasks.flatMap((task) => task.dependsOn.filter((each) => known.has(each.id)).map((each) => ({ from: each.id, to: task.id, optional: each.optional, removed: each.removed, waits: task.status === "pending" && !each.resolved && !each.removed })));
+  const component = components(tasks.map((task) => task.id), rough.filter((edge) => edge.waits));
+  const edges = rough.map(({ waits, ...edge }) => ({ ...edge, cyclic: waits && component.get(edge.from) === component.get(edge.to) }));
   const cyclic = new Set(edges.filter((edge) => edge.cyclic).flatMap((edge) => [edge.from, edge.to]));
   const layer = layersOf(tasks.map((task) => task.id), edges);
   const columns: string[][] = [];

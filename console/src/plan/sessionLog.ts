@@ -17,11 +17,13 @@ export interface Said {
   cut: boolean;
   ended: boolean;
   error: unknown;
+  /** The end of what the process has written to stderr. */
+  stderr: string;
   /** The first answer has come. */
   read: boolean;
 }
 
-const NOTHING: Said = { lines: [], cut: false, ended: false, error: null, read: false };
+const NOTHING: Said = { lines: [], cut: false, ended: false, error: null, stderr: "", read: false };
 
 export function useSessionLog(project: string, session: string | null, running: boolean): Said {
   const [said, setSaid] = useState<Said>(NOTHING);
@@ -38,7 +40,7 @@ export function useSessionLog(project: string, session: string | null, running: 
         more = part.lines.length > 0 && part.next > here.next;
         here.next = part.next;
         const numbered = part.lines.map((line) => ({ n: here.count++, line }));
-        setSaid((before) => { const all = [...before.lines, ...numbered]; return { lines: all.slice(-KEPT), cut: before.cut || all.length > KEPT, ended: part.ended, error: null, read: true }; });
+        setSaid((before) => { const all = [...before.lines, ...numbered]; return { lines: all.slice(-KEPT), cut: before.cut || all.length > KEPT, ended: part.ended, error: null, stderr: part.stderr ?? "", read: true }; });
       }
     } catch (error) {
       if (at.current === here) setSaid((before) => ({ ...before, error, read: true }));

@@ -53,9 +53,13 @@ export const executionTone = (execution: Execution): Tone =>
 
 export const HEALTH_TONE: Record<HealthStatus, Tone> = { unknown: "idle", healthy: "done", warning: "held", error: "failed" };
 
-export function workflowStanding(of: Pick<Project, "status"> & Partial<Pick<Workflow, "stopping">>, t: Dictionary): Standing {
-  const word = (of.stopping ? t.plan.workflow["stopping"] : t.plan.workflow[of.status]) ?? of.status;
-  if (of.stopping) return { tone: "held", state: "PAUSED", word };
+/** It was asked to stop, and waits for what is under way; after a restart nobody has asked. */
+export const isStopping = (workflow: Partial<Pick<Workflow, "stopping" | "why">>): boolean => !!workflow.stopping && workflow.why !== "restarted";
+
+export function workflowStanding(of: Pick<Project, "status"> & Partial<Pick<Workflow, "stopping" | "why">>, t: Dictionary): Standing {
+  const stopping = isStopping(of);
+  const word = (stopping ? t.plan.workflow["stopping"] : t.plan.workflow[of.status]) ?? of.status;
+  if (stopping) return { tone: "held", state: "PAUSED", word };
   const tone: Tone = of.status === "running" ? "moving" : of.status === "paused" ? "held" : of.status === "completed" ? "done" : "idle";
   return { tone, state: of.status === "idle" ? "IDLE" : of.status, word };
 }

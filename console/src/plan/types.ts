@@ -215,6 +215,8 @@ export interface SessionLog {
   /** What to ask after. */
   next: number;
   ended: boolean;
+  /** The end of what its process has written to stderr. */
+  stderr?: string;
 }
 
 export interface Health {

@@ -132,10 +132,10 @@ class Engine(OpenStore):
     def output_dir(self, tenant: str) -> Path:
         """Where executors put what they make for a tenant."""
         if self.host is not None:
-            return self.host.dispatch.services.of(tenant).output_dir
+            return self.host.dispatch.services.of(tenant).output_dir.absolute()
         shared, home = self._installation.shared, tenant == self._installation.home
         if shared == "none" or shared == "others" and home:
-            return self._output_dir
+            return self._output_dir.absolute()
         return self.path.parent.resolve() / "tenants" / folder_name(tenant) / "output"
 
     def now(self) -> int:

@@ -42,7 +42,7 @@ __all__ = ["CliAgentExecutor", "SessionEvent"]
 
 RESULT_BYTES = TAIL_BYTES = 4 * 1024
 RECOVERY_COMPLETE_AT = REVIEW_BELOW = 80
-BUDGET, STREAM_ERROR = "budget", "stream_error"
+BUDGET, STREAM_ERROR, LOST = "budget", "stream_error", "lost"
 DIFF = "diff.patch"
 _LOOK_S, _BEAT_S = 0.1, 1.0
 _STOPS = 10_000
@@ -120,10 +120,10 @@ class _Attempt:
         record = read_record(self.folder)
         if record is not None:
             return self._again(record)
+        if self.request.again and self._never_began():
+            return self._ended(Returned(LOST))
         try:
-            self.setup = setup = await in_thread(
-                prepare, self.request, self.services, self.arguments, self.folder
-            )  # fmt: skip
+            self.setup = setup = await in_thread(prepare, self.request, self.services, self.arguments, self.folder)
             if self.stopped and standing_of(self.folder) == "absent":
                 return self._ended(failed("STOPPED", "cancelled", "it was stopped before it began"))
             end = await self._session(setup)
@@ -133,6 +133,13 @@ class _Attempt:
         finally:
             if self._grace is not None:
                 self._grace.cancel()
+
+    def _never_began(self) -> bool:
+        """T-9.2.3, T-X.25: whether anything begins after a restart, somebody says first. A supervisor that was started
+        just before its engine was killed finds that it is to stop."""
+        if standing_of(self.folder) == "absent":
+            self.sessions.stop(self.folder, LOST)
+        return standing_of(self.folder) == "absent"
 
     # -- while it runs -------------------------------------------------------------------------------------------------
 
@@ -186,7 +193,7 @@ class _Attempt:
         assert self.stream is not None
         summary, body = self.stream.summary, self._body(setup, end)
         if end.kind == "lost":
-            return self._ended(Returned("lost"), int(summary.percent))
+            return self._ended(Returned(LOST), int(summary.percent))
         if end.kind == "stopped":
             return await self._when_stopped(end, body)
         if end.not_found:
@@ -224,8 +231,8 @@ class _Attempt:
         if why == STREAM_ERROR and summary is not None and summary.has_error:
             code, category = ("STREAM_FATAL", "fatal") if summary.fatal else ("STREAM_ERROR", "external")
             return self._fail(code, category, self._scrubbed(summary.error), end, body)
-        if why == "put_back":
-            return self._ended(Returned("put_back"), body["progress"])
+        if why in ("put_back", LOST):
+            return self._ended(Returned(why), body["progress"])
         if self.setup is not None and self.setup.worktree is not None:
             await in_thread(worktrees.remove_worktree, self.setup.worktree)
             body |= {"worktree": None, "branch": None}
@@ -235,7 +242,7 @@ class _Attempt:
         """T-8.1, T-X.20: by progress."""
         what = after_crash(completion.progress, int(self.arguments.limit("recovery_complete_at", RECOVERY_COMPLETE_AT)))
         if what == "complete":
-            body["completed_by_recovery"] = True
+            body |= {"completed_by_recovery": True, "log_tail": self._log_tail()}
             return await self._done(setup, completion, body, [f"completed after crash at {completion.progress}%"])
         if end.kind == "zombie":
             code, why = "AGENT_ZOMBIE", "it gave no sign of life and was ended"

@@ -52,6 +52,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     at: int = 0  # when the host asks, in milliseconds since the epoch; no executor has a clock of its own
     place: str = ""  # of the node's pool, that this attempt has
     mark: str = ""  # how this run writes a reference to a secret; nobody outside can guess it
+    again: bool = False  # this very attempt was asked for before, maybe by a process that is gone
 
     def named(self) -> dict[str, Any]:
         """The newest body per variable name; `default` is the first input's."""

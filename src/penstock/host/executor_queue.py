@@ -297,7 +297,7 @@ def request_of(flight: InFlight, blobs: Blobs, now: Callable[[], int]) -> Reques
         attempt=ask.attempt, probe=ask.probe, timeout_ms=node.spec.timeout_ms, trace_id=st.trace, place=firing.place,
         result=_copy(blobs.resolve(st.tenant, st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
         names=View(run, st.scopes[firing.scope], firing.epoch, node, firing) if effect.sees_run else {},
-        mark=secret_mark(run) if node.secretive or effect.sees_run else "", at=now(),
+        mark=secret_mark(run) if node.secretive or effect.sees_run else "", at=now(), again=ask.again,
     )  # fmt: skip
 
 

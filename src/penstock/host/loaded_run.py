@@ -70,6 +70,7 @@ class Ask(msgspec.Struct, eq=False):
     firing: Firing
     attempt: int
     probe: int
+    again: bool = False  # it was asked before; whoever was asked may be gone
 
 
 class LoadedRun:

@@ -118,7 +118,7 @@ class Recovery:
                 self.outcomes.in_doubt.append(("in_doubt", intent[1]))
                 self.turns.command(loaded, C.doubt(firing.no, firing.attempt, firing.probe))
             else:
-                asks.append(Ask(loaded, firing, firing.attempt, firing.probe))
+                asks.append(Ask(loaded, firing, firing.attempt, firing.probe, again=True))
         self.dispatch.out(asks)
         stopping = [ask.firing.no for ask in asks if ask.firing.stopping]
         if stopping:

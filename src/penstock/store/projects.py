@@ -53,7 +53,7 @@ class ProjectStore(Protocol):
         """Of all tenants, by tenant and id."""
         ...
 
-    def project_checked(self, tenant: str, id: str, health: str, score: int, detail: str, at: int) -> bool:
+    def project_checked(self, tenant: str, id: str, health: str, score: int | None, detail: str, at: int) -> bool:
         """What a check has found. False when there is no such project."""
         ...
 
@@ -73,9 +73,10 @@ PUT_PROJECT = (
     f"INSERT INTO project({_COLUMNS}) VALUES({marks(PROJECT.names)}) ON CONFLICT (tenant,id) DO UPDATE SET "
     + ",".join(f"{name}=excluded.{name}" for name in _GIVEN)
 )
-#: in the order of `Batch.project_moved`
-PROJECT_MOVED = ("run", "status", "why", "tenant", "id")
-MOVE_PROJECT = "UPDATE project SET run=?,status=?,why=? WHERE tenant=? AND id=?"
+#: in the order of `Batch.project_began` and `Batch.project_moved`: an older run does not move the project of a newer
+PROJECT_BEGAN, PROJECT_MOVED = ("run", "status", "why", "tenant", "id"), ("status", "why", "tenant", "id", "run")
+BEGIN_PROJECT = "UPDATE project SET run=?,status=?,why=? WHERE tenant=? AND id=?"
+MOVE_PROJECT = "UPDATE project SET status=?,why=? WHERE tenant=? AND id=? AND run=?"
 
 
 class SqlProjects(Sql):
@@ -100,7 +101,7 @@ class SqlProjects(Sql):
     def every_project(self) -> list[ProjectRow]:
         return [ProjectRow(*row) for row in self._read(f"SELECT {_COLUMNS} FROM project ORDER BY tenant,id")]
 
-    def project_checked(self, tenant: str, id: str, health: str, score: int, detail: str, at: int) -> bool:
+    def project_checked(self, tenant: str, id: str, health: str, score: int | None, detail: str, at: int) -> bool:
         sql = "UPDATE project SET health=?,score=?,health_detail=?,checked_at=? WHERE tenant=? AND id=?"
         return self._put(sql, (health, score, detail, at, tenant, id))
 
@@ -108,4 +109,4 @@ class SqlProjects(Sql):
         return self._put("UPDATE project SET last_seen=? WHERE tenant=? AND id=?", (at, tenant, id))
 
     def move_project(self, tenant: str, id: str, run: str | None, status: str, why: str | None = None) -> bool:
-        return self._put(MOVE_PROJECT, (run, status, why, tenant, id))
+        return self._put(BEGIN_PROJECT, (run, status, why, tenant, id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -26,6 +27,10 @@ class ReportStore(Protocol):
         """False, and nothing changes, when there is one with its id: whoever says it twice says it once."""
         ...
 
+    def add_reports(self, rows: Sequence[ReportRow]) -> None:
+        """Many in one commit; those whose ids are there already change nothing."""
+        ...
+
     def report(self, tenant: str, id: str) -> ReportRow | None:
         """Also one that was archived."""
         ...
@@ -48,6 +53,11 @@ _COLUMNS = ",".join(ReportRow.__struct_fields__)
 class SqlReports(Sql):
     def add_report(self, row: ReportRow) -> bool:
         return self._put(insert_new("report", _COLUMNS), astuple(row))
+
+    def add_reports(self, rows: Sequence[ReportRow]) -> None:
+        if rows:
+            with self.transaction():
+                self._many(insert_new("report", _COLUMNS), [astuple(row) for row in rows])
 
     def report(self, tenant: str, id: str) -> ReportRow | None:
         for table in ("report", "reports_archive"):

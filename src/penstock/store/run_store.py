@@ -51,7 +51,8 @@ class Batch(msgspec.Struct, eq=False):
     task: list[tuple[Any, ...]] = []  # whole rows, as they are now
     task_agent: list[tuple[Any, ...]] = []
     task_execution: list[tuple[Any, ...]] = []
-    project_moved: list[tuple[Any, ...]] = []  # run, status, why, tenant, id
+    project_began: list[tuple[Any, ...]] = []  # run, status, why, tenant, id: it has a new run
+    project_moved: list[tuple[Any, ...]] = []  # status, why, tenant, id, run: where that is still its run
 
     def mark(self) -> list[int]:
         """How much it holds, to go back to."""

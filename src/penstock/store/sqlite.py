@@ -29,7 +29,7 @@ from penstock.errors import (
 from penstock.store.audit_key import AuditKeys
 from penstock.store.document_checkpoints import CHECKPOINT
 from penstock.store.executions import ADD_USAGE, INSERT_EXECUTION, INSERT_STAGE_LOG, MOVE_EXECUTION
-from penstock.store.projects import MOVE_PROJECT
+from penstock.store.projects import BEGIN_PROJECT, MOVE_PROJECT
 from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow, with_checksums
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
 from penstock.store.sql_store import SqlStore
@@ -80,7 +80,8 @@ KEEP_CHECKPOINTS = "UPDATE checkpoint SET until=? WHERE run=?"
 #: what a batch does to the projections: statement, and the rows of it
 PROJECTED = (
     (INSERT_FIRING, "firing"), (INSERT_WAIT, "wait"), (DELETE_WAIT, "unwait"), (INSERT_ITEM, "item_new"),
-    (MOVE_ITEM, "item_moved"), (RENUMBER_ITEM, "item_renumbered"), (INSERT_INCIDENT, "incident"), (INSERT_WORK, "work_new"), (MOVE_WORK, "work_moved"),
+    (MOVE_ITEM, "item_moved"), (RENUMBER_ITEM, "item_renumbered"), (INSERT_INCIDENT, "incident"),
+    (INSERT_WORK, "work_new"), (MOVE_WORK, "work_moved"),
     (INSERT_JUDGMENT, "judgment"), (INSERT_CAUSE, "cause"), (INSERT_EXECUTION, "execution_new"),
     (MOVE_EXECUTION, "execution_moved"), (INSERT_STAGE_LOG, "stage_log"), (ADD_USAGE, "usage"), (PUT_TASK, "task"),
     (PUT_AGENT, "task_agent"), (PUT_EXECUTION, "task_execution"),
@@ -248,7 +249,8 @@ class Sqlite(SqliteChecks, SqlStore):
                 many(INSERT_FIRING, batch.firing)
             for statement, rows in (
                 (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait), (INSERT_ITEM, batch.item_new),
-                (MOVE_ITEM, batch.item_moved), (RENUMBER_ITEM, batch.item_renumbered), (INSERT_WORK, batch.work_new), (MOVE_WORK, batch.work_moved),
+                (MOVE_ITEM, batch.item_moved), (RENUMBER_ITEM, batch.item_renumbered),
+                (INSERT_WORK, batch.work_new), (MOVE_WORK, batch.work_moved),
                 (INSERT_INCIDENT, batch.incident), (DELETE_CAUSE, batch.cause_gone), (INSERT_CAUSE, batch.cause),
                 (INSERT_OUTBOX, batch.outbox),
                 (INSERT_INTENT, batch.intent), (MOVE_INTENT, batch.intent_moved), (DELETE_INTENT, batch.intent_gone),
@@ -259,7 +261,7 @@ class Sqlite(SqliteChecks, SqlStore):
                 (KEEP_CHECKPOINTS, batch.checkpoint_until), (INSERT_EXECUTION, batch.execution_new),
                 (MOVE_EXECUTION, batch.execution_moved), (INSERT_STAGE_LOG, batch.stage_log), (ADD_USAGE, batch.usage),
                 (PUT_TASK, batch.task), (PUT_AGENT, batch.task_agent), (PUT_EXECUTION, batch.task_execution),
-                (MOVE_PROJECT, batch.project_moved),
+                (BEGIN_PROJECT, batch.project_began), (MOVE_PROJECT, batch.project_moved),
             ):  # fmt: skip
                 if rows:
                     many(statement, rows)

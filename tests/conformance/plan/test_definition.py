@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.lang.compile import check_document, compile_document
 from penstock.lang.plan.checks import created_ms, schedule_parts
 from penstock.lang.plan.definition import recognise
 from penstock.lang.plan.fields import AgentFields, PlanFields, TaskFields
@@ -31,7 +32,7 @@ SETTINGS = [
     ("T-X.9", "agents_dir", "agents"),
     ("T-X.11", "skills_dir", "skills"),
 ]
-TASK_FIELDS = [
+TASK_FIELDS: list[tuple[str, Any]] = [
     ("status", "pending"),
     ("priority", None),
     ("assigned_agent", None),
@@ -75,6 +76,15 @@ def test_a_plan_is_known_by_its_settings() -> None:
     """T-X.8: one file can hold all of it."""
     assert recognise(plan(task("a"))) and not recognise({"plan": "x"}) and not recognise([])
     assert findings(plan(task("a"))) == []
+
+
+def test_one_yaml_file_can_hold_a_whole_plan() -> None:
+    """T-X.8: lines are those of the file; a task without a title is called by its id."""
+    text = b"plan:\n  name: one\ntasks:\n  - id: a\n  - id: b\n    depends_on: [a, z]\n"
+    language, (finding,) = check_document(text, name="plan.yaml")
+    assert (language, finding.rule, finding.where.line) == ("plan", "unknown_dependency", 6)
+    net = compile_document(text.replace(b", z", b""), name="plan.yaml").net
+    assert node(net, "b").label == "b" and net.source_map["b"].line == 5
 
 
 @pytest.mark.parametrize(

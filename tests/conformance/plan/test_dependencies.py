@@ -118,7 +118,7 @@ def _by_hand(depends_on: dict[str, list[Dependency]], age: dict[str, float]) -> 
     required = {id: [d.id for d in some if not d.optional] for id, some in depends_on.items()}
     hard = [{*group} for group in components(required)]
     left = {id: list(some) for id, some in depends_on.items()}
-    removed = []
+    removed: list[tuple[str, str]] = []
     while True:
         groups = [{*group} for group in components({id: [d.id for d in some] for id, some in left.items()})]
         found = [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
 from penstock.errors import NodeNotFound, Refused, StatusConflict
 from penstock.kernel import command as C
+from penstock.lang.plan.dependencies import dependencies_of, executable
 from tests.conformance.plan.make import INPUT, lowered, plan, task
 from tests.kernel.harness import Sim
 
@@ -346,6 +348,49 @@ def test_what_was_over_before_the_run_began() -> None:
     for status in ("failed", "cancelled"):
         m = started(task("a", status=status), task("b", "a"), task("c", {"id": "a", "optional": True}))
         assert finish(m) == ["c"] and m.incidents() == ["DEADLOCK"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_plans_keep_the_rules(seed: int) -> None:
+    """T-2.3.1, T-7.2.1, T-X.29: whatever ends how, with crashes between: places, limits, dependencies, once."""
+    chance = random.Random(seed)
+    tasks: list[dict[str, Any]] = []
+    needs: dict[str, list[dict[str, Any]]] = {}
+    for n in range(chance.randint(1, 14)):
+        entries = [
+            {"id": other, "optional": chance.random() < 0.4}
+            for other in chance.sample([*needs], min(len(needs), chance.randint(0, 3)))
+        ]
+        needs[f"t{n}"] = entries
+        agent = chance.choice([None, None, "ann", "bob"])
+        tasks.append(task(f"t{n}", *entries, **({"assigned_agent": agent} if agent else {})))
+    most = chance.randint(1, 4)
+    m = started(*tasks, max_concurrent=most, max_retries=0)
+    ended: dict[str, str] = {}
+    while work := at_work(m):
+        assert len(work) <= most and len({*work.values()}) == len(work)
+        for id in work:
+            assert id not in ended
+            for entry in needs[id]:
+                assert ended.get(entry["id"]) == "done" or entry["optional"] and entry["id"] in ended
+        id = chance.choice([*work])
+        how = chance.choice(["done", "done", "failed", "cancelled"])
+        if how == "done":
+            m.ok(id, DONE)
+        elif how == "failed":
+            m.bad(id)
+        else:
+            m.do(C.stop(id, "cancel"))
+            m.bad(id, "STOPPED", "cancelled")
+        ended[id] = how
+        if chance.random() < 0.3:
+            m.crash()
+    left = needs.keys() - ended.keys()
+    assert (m.status == "COMPLETED") is not bool(left)
+    assert m.incidents() == (["DEADLOCK"] if left else [])
+    statuses = dict.fromkeys(left, "pending") | {id: {"done": "completed"}.get(how, how) for id, how in ended.items()}
+    depends_on = {id: dependencies_of(entries) for id, entries in needs.items()}
+    assert executable(statuses, depends_on, {}) == []
 
 
 def test_a_task_that_does_not_exist_and_one_that_is_over() -> None:

@@ -13,6 +13,8 @@ _TASK: dict[str, Any] = {
     "dependsOn": ["api", {"id": "docs", "optional": True}], "successCriteria": ["every route has a test"],
 }  # fmt: skip
 Text = Annotated[str, Field(max_length=8000)]
+#: true or false, and nothing that could be taken for it
+Flag = Annotated[bool, Field(strict=True)]
 
 
 class ProjectAsked(RequestBody):
@@ -22,8 +24,8 @@ class ProjectAsked(RequestBody):
 
     path: str = Field(min_length=1, max_length=4096)
     name: str | None = Field(None, min_length=1, max_length=200)
-    trusted: bool = False
-    enabled: bool = True
+    trusted: Flag = False
+    enabled: Flag = True
 
 
 class ProjectChange(RequestBody):
@@ -31,8 +33,8 @@ class ProjectChange(RequestBody):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"enabled": True}]})
 
-    enabled: bool | None = None
-    trusted: bool | None = None
+    enabled: Flag | None = None
+    trusted: Flag | None = None
 
 
 class TaskAsked(BaseModel):
@@ -54,7 +56,7 @@ class TaskChange(RequestBody):
 class ExecuteAsked(RequestBody):
     """T-X.10: with `queue` it waits for its agent instead of being refused. `skill` goes before the task's own."""
 
-    queue: bool = False
+    queue: Flag = False
     skill: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
@@ -87,14 +89,14 @@ class StartAsked(RequestBody):
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    force: bool = False
+    force: Flag = False
     max_concurrent: int | None = Field(None, alias="maxConcurrent", ge=1, le=1000)
 
 
 class StopAsked(RequestBody):
     """T-X.32: those at work are waited for; with `now` they are ended, and pending again."""
 
-    now: bool = False
+    now: Flag = False
 
 
 class WorktreeAsked(RequestBody):

@@ -15,7 +15,7 @@ from penstock.api.server_state import Caller, Server, may
 from penstock.api.stream import EVENTS
 
 router = APIRouter(prefix="/projects/{id}", tags=[TAG], route_class=AuditedRoute)
-_START, _STOP = body.StartAsked(), body.StopAsked()
+_START, _STOP = body.StartAsked.model_validate({}), body.StopAsked()
 
 
 @router.post(

@@ -87,7 +87,8 @@ class Plans:
             try:
                 fields = msgspec.convert(fields, TaskFields)
             except msgspec.ValidationError as error:
-                raise TaskSchema(task=str(fields.get("id") or ""), why=str(error)) from error
+                named = fields.get("id") if isinstance(fields, Mapping) else ""
+                raise TaskSchema(task=str(named or ""), why=str(error)) from error
         return await task_commands.add_task(self.door, project, fields)
 
     async def change_task(self, project: str, task: str, *, depends_on: list[Any], by: str = "") -> Task:
@@ -159,7 +160,7 @@ class Plans:
 
     def execution(self, project: str, session: str) -> Execution:
         row = project_row(self.door, project)
-        return task_views.execution_view(task_views.execution_row(self.door, row, session))
+        return task_views.execution_view(self.door, task_views.execution_row(self.door, row, session))
 
     def log(self, project: str, session: str, *, after: int = 0, limit: int = 2000) -> SessionLog:
         row = task_views.execution_row(self.door, project_row(self.door, project), session)
@@ -173,7 +174,7 @@ class Plans:
         """Merge, keep or discard what the last attempt of a task has left. Raises Refused."""
         row = project_row(self.door, project)
         execution = await task_commands.end_task_worktree(self.door, row, task, action)
-        return task_views.execution_view(execution)
+        return task_views.execution_view(self.door, execution)
 
     async def heartbeat(self, project: str, session: str, *, by: str = "") -> Execution:
         """T-X.7: an explicit sign of life of an execution that runs."""
@@ -181,7 +182,7 @@ class Plans:
         execution = task_views.execution_row(self.door, row, session)
         if execution.completed_at is not None or not sessions.tell_alive(self.door, execution):
             raise Refused(why=f"the session «{session}» does not run")
-        return task_views.execution_view(execution)
+        return task_views.execution_view(self.door, execution)
 
     # -- health and reports --------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -112,16 +113,17 @@ async def register(door: Penstock, path: str | Path, *, name: str | None, truste
     known = door.store.project_by_path(door.tenant, str(folder))
     if known is not None:
         return await change(door, known, name=name, trusted=trusted, enabled=enabled)
-    found = read_project(folder, door.settings)
-    title = str(found.document["plan"].get("title") or found.document["plan"].get("name") or folder.name)
-    id = _free_id(door, name or str(found.document["plan"].get("name") or folder.name))
+    found = await asyncio.to_thread(read_project, folder, door.settings)
+    plan = found.document["plan"]
+    id = _free_id(door, name or str(plan.get("name") or folder.name))
     row = ProjectRow(
-        tenant=door.tenant, id=id, name=name or id, path=str(folder), title=title, enabled=int(enabled),
-        trusted=int(trusted), created_at=door.now(),
+        tenant=door.tenant, id=id, name=name or id, path=str(folder),
+        title=str(plan.get("title") or plan.get("name") or folder.name), enabled=int(enabled), trusted=int(trusted),
+        created_at=door.now(),
     )  # fmt: skip
-    compile_source(found.bytes(), name=id, settings=door.settings)  # what is wrong is said before anything is kept
+    net = await _first_release(door, row, found)  # what is wrong is said before anything is kept
     door.store.put_project(row)
-    await begin_run(door, row)
+    await _start_run(door, row, net)
     return project_row(door, id)
 
 
@@ -186,9 +188,16 @@ def read_project(
 async def begin_run(door: Penstock, row: ProjectRow, statuses: Mapping[str, str] | None = None) -> str:
     """Start the project's run with nobody at work yet; its id. `statuses` go before those in the files: what is over in
     them is not done again (T-X.38)."""
+    found = await asyncio.to_thread(read_project, Path(row.path), door.settings)
+    return await _start_run(door, row, await _first_release(door, row, found, statuses))
+
+
+async def _first_release(
+    door: Penstock, row: ProjectRow, found: ProjectDocument, statuses: Mapping[str, str] | None = None
+) -> int:
+    """The number of the net that a run begins with: what is over in the files, or in a saved state, is over in it."""
     from penstock.app.plan.files.state_file import statuses_of_saved
 
-    found = read_project(Path(row.path), door.settings)
     saved = statuses_of_saved(door, row) if statuses is None else statuses
     for task in found.document["tasks"]:
         status = saved.get(task["id"], task.get("status"))
@@ -196,7 +205,10 @@ async def begin_run(door: Penstock, row: ProjectRow, statuses: Mapping[str, str]
             task["status"] = status
         else:  # T-9.2.3: whoever was at work on it is gone
             task.pop("status", None)
-    net = release(door, row, found.bytes())
+    return await release(door, row, found.bytes())
+
+
+async def _start_run(door: Penstock, row: ProjectRow, net: int) -> str:
     options: dict[str, Any] = {"pools": {POOL: 0}, "trigger": {"type": "MANUAL", "source": f"project:{row.id}"}}
     start = Start(new_id(door.now()), door.hash_of(net), run_input(row), door.tenant, None, options)
     if not door.drives:
@@ -216,9 +228,10 @@ def run_input(row: ProjectRow) -> dict[str, Any]:
     return {"project": row.path, "project_id": row.id, "trusted": bool(row.trusted)}
 
 
-def release(door: Penstock, row: ProjectRow, source: bytes) -> int:
-    """The number of its net. Raises DocumentInvalid."""
-    compiled, _ = compile_source(source, name=row.id, settings=door.settings)
+async def release(door: Penstock, row: ProjectRow, source: bytes) -> int:
+    """The number of its net; a large plan is compiled beside the loop. Raises DocumentInvalid."""
+    settings = door.settings
+    compiled, _ = await asyncio.to_thread(compile_source, source, name=row.id, settings=settings)
     return door.keep_net(compiled, source)
 
 

@@ -56,7 +56,7 @@ async def sync(door: Penstock, row: ProjectRow) -> Sync:
     told = found.sync
     if found.moves:
         source = msgspec.json.encode(found.document)
-        net = release(door, row, source)
+        net = await release(door, row, source)
         told.release = door.hash_of(net)
         if found.over:
             await ensure_run(door, row)
@@ -76,7 +76,7 @@ async def migrate_to(door: Penstock, row: ProjectRow, change: Callable[[dict[str
     assert run is not None
     document = _document_of(door, run)
     change(document)
-    await _move_run(door, row, release(door, row, msgspec.json.encode(document)))
+    await _move_run(door, row, await release(door, row, msgspec.json.encode(document)))
 
 
 async def add_to_run(door: Penstock, row: ProjectRow, path: str) -> None:
@@ -158,12 +158,14 @@ def _changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 def _status_edits(row: ProjectRow, found: ProjectDocument, rows: Mapping[str, TaskRow]) -> list[StatusEdit]:
     """Statuses that a person has written. A file that does not have our last write yet tells nothing."""
     edits = []
+    first = {str(task["id"]): task.get("status", "pending") for task in found.document["tasks"]}
     for id, written in found.statuses.items():
         known = rows.get(id)
         if known is None or written == known.status:
             continue
         updated = fields_of(Path(row.path), found.files[id]).get("updated")
-        if str(updated) == iso(known.updated_at) or not updated and known.attempt == 0 and known.status == "pending":
+        untouched = known.attempt == 0 and known.status == first.get(id)  # as it was when the run began
+        if untouched or str(updated) == iso(known.updated_at):
             edits.append(StatusEdit(task=id, before=known.status, after=written, refused=_refusal(known, written)))
     return edits
 

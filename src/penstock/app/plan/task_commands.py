@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
-
-import msgspec
 
 from penstock.app.penstock import Penstock
 from penstock.app.plan.files import sessions
@@ -29,6 +28,7 @@ from penstock.store.projects import ProjectRow
 from penstock.store.run_store import RunRow
 from penstock.store.tasks import TaskExecutionRow, TaskRow
 
+log = logging.getLogger("penstock")
 #: whose name stands where an administrator has done a task (T-X.30)
 ADMIN = "admin"
 
@@ -91,6 +91,7 @@ async def execute(door: Penstock, project: str, task: str, *, queue: bool, skill
         held.refuse("in_progress")
     can = TaskList(door, held.project, [held.task]).can_execute(held.task)
     if not can.can_execute:
+        log.info("Blocked: %s %s", can.reason, can.blocking_tasks)
         raise TaskBlocked(task=task, reason=can.reason, blockingTasks=can.blocking_tasks)
     if skill is not None:
         await _with_skill(held, skill)
@@ -193,7 +194,8 @@ async def approve(door: Penstock, project: str, task: str, *, comment: str, by: 
     held = _Held(door, project, task)
     if held.task.review_required and project_settings(door, held.project).get("merge", "auto") != "keep":
         execution = _last_execution(door, held.project, task)
-        if execution is not None and execution.worktree:
+        done = execution is None or sessions.worktree_end(door, execution) in ("merged", "discarded", "kept")
+        if execution is not None and execution.worktree and not done:
             end = await sessions.end_worktree(door, execution, "merge", held.task.title)
             if end.merge == "conflict":
                 hint = "Solve it on its branch, keep or discard the worktree, or reject the task."
@@ -210,7 +212,7 @@ async def end_task_worktree(door: Penstock, row: ProjectRow, task: str, action: 
     end = await sessions.end_worktree(door, execution, action, found.title)
     if end.merge == "conflict":
         raise Refused(why=f"the work of «{task}» cannot be merged: {end.note}")
-    return msgspec.structs.replace(execution, merge=end.merge)
+    return execution
 
 
 def _last_execution(door: Penstock, row: ProjectRow, task: str) -> TaskExecutionRow | None:

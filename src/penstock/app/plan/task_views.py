@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from penstock.app.plan.files.sessions import worktree_end
 from penstock.app.plan.projects import plan_of, project_settings
 from penstock.app.plan.views import Agent, CanExecute, Criterion, Dependency, DiffStat, Execution, Task, TaskDetail
 from penstock.app.runs.queries import Queries
@@ -21,6 +23,7 @@ from penstock.store.projects import ProjectRow
 from penstock.store.tasks import TaskAgentRow, TaskExecutionRow, TaskRow
 
 STATUSES = ("pending", "in_progress", *OVER)
+log = logging.getLogger("penstock")
 #: executions that a task shows at most
 _MOST = 50
 
@@ -141,6 +144,7 @@ def next_task(door: Queries, row: ProjectRow) -> Task | None:
     for task in sorted((task for task in rows if task.status == "pending"), key=order_key):
         if known.can_execute(task).can_execute:
             return known.view(task)
+    log.info("No executable tasks in %s", row.id)
     return None
 
 
@@ -148,7 +152,7 @@ def detail(door: Queries, row: ProjectRow, id: str) -> TaskDetail:
     task = one_task(door, row, id)
     written = _written(door, row, id)
     executions = [
-        execution_view(each) for each in door.store.task_executions(door.tenant, row.id, task=id, limit=_MOST)
+        execution_view(door, each) for each in door.store.task_executions(door.tenant, row.id, task=id, limit=_MOST)
     ]
     judged = next((each.criteria for each in executions if each.criteria), [])
     known = plan_of(door, row).get("tasks", {})
@@ -223,7 +227,9 @@ def executions_of(door: Queries, row: ProjectRow, task: str | None, limit: int) 
     """The newest first."""
     if task is not None:
         task_row(door, row, task)
-    return [execution_view(each) for each in door.store.task_executions(door.tenant, row.id, task=task, limit=limit)]
+    return [
+        execution_view(door, each) for each in door.store.task_executions(door.tenant, row.id, task=task, limit=limit)
+    ]
 
 
 def execution_row(door: Queries, row: ProjectRow, session: str) -> TaskExecutionRow:
@@ -234,7 +240,8 @@ def execution_row(door: Queries, row: ProjectRow, session: str) -> TaskExecution
     return found
 
 
-def execution_view(row: TaskExecutionRow) -> Execution:
+def execution_view(door: Queries, row: TaskExecutionRow) -> Execution:
+    ended = worktree_end(door, row)
     stat = json.loads(row.diff_stat) if row.diff_stat else None
     return Execution(
         session=row.session, task=row.task, agent=row.agent, attempt=row.attempt, status=row.status,
@@ -242,8 +249,9 @@ def execution_view(row: TaskExecutionRow) -> Execution:
         completed_at=row.completed_at, duration_ms=row.duration_ms, exit_code=row.exit_code, error=row.error,
         code=row.code, progress=row.progress or 0, confidence=row.confidence, matched=json.loads(row.matched or "[]"),
         tokens_in=row.tokens_in or 0, tokens_out=row.tokens_out or 0, cost_usd=row.cost_usd or 0.0,
-        last_heartbeat_at=row.last_heartbeat_at, last_line=row.last_line or "", worktree=row.worktree,
-        branch=row.branch, merge=row.merge or "none", has_diff=bool(row.diff_ref), has_log=True,
+        last_heartbeat_at=row.last_heartbeat_at, last_line=row.last_line or "",
+        worktree=None if ended in ("merged", "discarded") else row.worktree,
+        branch=row.branch, merge=ended or row.merge or "none", has_diff=bool(row.diff_ref), has_log=True,
         resume=bool(row.resume), kill_failed=bool(row.kill_failed),
         landlock=None if row.landlock is None else bool(row.landlock), criteria=_criteria(row.criteria),
         diff_stat=msgspec.convert(stat, DiffStat) if stat else None,

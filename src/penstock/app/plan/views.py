@@ -96,7 +96,7 @@ class DiffStat(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Execution(msgspec.Struct, rename="camel", kw_only=True):
-    """One attempt of a task: one session of one agent process."""
+    """One attempt of a task: one session of one agent process. `merge`: merged, kept, conflict, discarded, none."""
 
     session: str
     task: str
@@ -274,11 +274,12 @@ class LogLine(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class SessionLog(msgspec.Struct, rename="camel", kw_only=True):
-    """`next` is what to ask after; `ended`: nothing more comes."""
+    """`next` is what to ask after; `ended`: nothing more comes; `stderr` is the end of the error output."""
 
     lines: list[LogLine] = []
     next: int = 0
     ended: bool = False
+    stderr: str = ""
 
 
 class PlanEvent(msgspec.Struct, rename="camel", kw_only=True):

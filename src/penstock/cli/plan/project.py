@@ -12,10 +12,13 @@ import typer
 from penstock.app.access.candidates import id_of
 from penstock.app.plan import APP
 from penstock.app.plan.plans import Plans
+from penstock.app.plan.projects import POOL
 from penstock.app.plan.views import Project
 from penstock.cli.drive import attached, driving_or_attached, until_done
 from penstock.cli.identity import identify
 from penstock.errors import BadInput, ProjectNotFound
+from penstock.kernel import command as C
+from penstock.kernel.state import COMPLETED
 
 T = TypeVar("T")
 HERE = Path()
@@ -76,11 +79,21 @@ async def steering_plans(store: Path, named: Path, by: str | None, permission: s
         plans = Plans(door)
         project = find_project(plans, named)
         asked = Asked(plans, project.id, asked_by(plans, by, permission))
-        if door.drives:  # task files and the state file are written by it
-            background = APP.background(door)
+        if door.drives:
+            background = APP.background(door)  # task files and the state file are written by it
             background.open()
             stack.push_async_callback(background.close)
+            await _take_over(plans, project)
         yield asked
+
+
+async def _take_over(plans: Plans, project: Project) -> None:
+    """Agents of a process that is gone are watched again. Whether its workflow goes on, somebody says (T-X.25)."""
+    if project.run is None or plans.door.row(project.run).status >= COMPLETED:
+        return
+    plans.door.go_on(project.run)
+    if project.status == "running":
+        await plans.door.command(project.run, C.limit(POOL, 0, "restarted"))
 
 
 def steer(store: Path, named: Path, by: str | None, permission: str, command: Callable[[Asked], Awaitable[T]]) -> T:

@@ -55,6 +55,7 @@ class TaskFold:
 
     def _begin(self) -> None:
         self.seq = self.at = 0
+        self.began = False
         self.changes: list[Change] = []
         self.fresh_tasks: dict[str, Task] = {}
         self.fresh_agents: dict[str, Agent] = {}
@@ -85,7 +86,7 @@ class TaskFold:
     def _started(self, f: Any) -> None:
         given, options = self._value(f[7]), f[8] if isinstance(f[8], Mapping) else {}
         self.project = text(given.get("project_id")) or self.project
-        self.status = "RUNNING"
+        self.status, self.began = "RUNNING", True
         for pool, most in (options.get("pools") or {}).items():
             if not most:
                 self.stopped[pool] = "idle"

@@ -19,7 +19,7 @@ class TaskRows:
 
     def __init__(self, of: ProjectedRun) -> None:
         self.fold = TaskFold(of.net, of.tenant, of.id, of.resolve)
-        self._project: tuple[Any, ...] | None = None
+        self._status: tuple[str, str | None] | None = None
 
     @property
     def changes(self) -> list[Change]:
@@ -47,7 +47,8 @@ class TaskRows:
         batch.task_agent += map(astuple, fold.fresh_agents.values())
         batch.task_execution += map(astuple, fold.fresh_executions.values())
         status, why = fold.workflow
-        project = (fold.run, status, why, fold.tenant, fold.project)
-        if project != self._project:
-            batch.project_moved.append(project)
-            self._project = project
+        if fold.began:
+            batch.project_began.append((fold.run, status, why, fold.tenant, fold.project))
+        elif (status, why) != self._status:
+            batch.project_moved.append((status, why, fold.tenant, fold.project, fold.run))
+        self._status = status, why

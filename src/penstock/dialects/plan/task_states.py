@@ -130,7 +130,6 @@ class Execution(msgspec.Struct):
         cost = told.get("cost_usd")
         self.cost_micros = round(cost * 1_000_000) if isinstance(cost, int | float) else None
         self.kill_failed = int(bool(told.get("kill_failed")))
-        self.resume = int(bool(told.get("resume", self.resume)))
         self.landlock = int(told["landlock"]) if isinstance(told.get("landlock"), bool) else None
 
 

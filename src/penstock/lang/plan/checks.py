@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping
-from datetime import UTC
 from typing import Any
 
 from penstock.errors import PenstockError
@@ -17,6 +16,9 @@ from penstock.lang.plan.dependencies import Dependency, Removed, cycles, depende
 from penstock.lang.plan.fields import AgentFields, TaskFields
 from penstock.lang.report import Report, did_you_mean
 
+_utc = zone_of("UTC")
+assert _utc is not None, "every table of time zones has UTC"
+UTC = _utc
 #: what a success criterion can be (T-X.13)
 CRITERIA = ("text", "file_exists", "output_matches", "command")
 #: so many names of a circle are shown
@@ -123,7 +125,7 @@ def _dependencies(
         where = f"{at}/depends_on/{number}"
         if isinstance(entry, dict) and not _check_entry(entry, where, task.id, report):
             continue
-        for other in dependencies_of([entry]):
+        for other in (Dependency(entry),) if isinstance(entry, str) else dependencies_of([entry]):
             if other.id == task.id:
                 message = f"«{task.id}» depends on itself."
                 report.error("self_dependency", message, where, hint="Remove it.", node=task.id)

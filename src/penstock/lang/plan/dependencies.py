@@ -114,8 +114,10 @@ def removable(
     tied together by then; required ones are all there before. Those whose ends are tied by required ones alone stay:
     without them the circle is still there.
     """
-    graph = _graph(depends_on)
-    tied = {id: number for number, group in enumerate(components(graph)) for id in group}
+    groups = components(_graph(depends_on))
+    if not groups:
+        return []
+    tied = {id: number for number, group in enumerate(groups) for id in group}
     inner = [
         (id, other)
         for id, others in depends_on.items()

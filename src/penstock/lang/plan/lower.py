@@ -91,7 +91,7 @@ class _Lowering:
 
     def _task(self, part: Part, rank: int) -> None:
         task: TaskFields = part.fields
-        common: dict[str, Any] = {"id": task.id, "type": TASK, "label": task.title, "priority": rank}
+        common: dict[str, Any] = {"id": task.id, "type": TASK, "label": task.title or task.id, "priority": rank}
         if task.status in OVER:
             port = None if task.status == "completed" else f"'{task.status}'"
             self._add(Node(kind="route", port=port, **common), part)
@@ -118,7 +118,7 @@ class _Lowering:
     def _args(self, task: TaskFields) -> dict[str, Any]:
         about: dict[str, Any] = {
             "id": task.id,
-            "title": task.title,
+            "title": task.title or task.id,
             "description": task.description,
             "references": task.references,
             "success_criteria": task.success_criteria,
@@ -200,7 +200,7 @@ def _about(plan: Plan, checked: Checked, agents: Mapping[str, Mapping[str, Any]]
 
 def _about_task(task: TaskFields) -> dict[str, Any]:
     return {
-        "title": task.title,
+        "title": task.title or task.id,
         "file": task.file,
         "depends_on": task.depends_on,
         "priority": task.priority,

@@ -21,7 +21,7 @@ from penstock.store import task_tables as K
 from penstock.store.executions import ADDED, LARGEST, LOG_MOVED, MOVED, usage_added
 from penstock.store.postgres.connection import ARRAYS
 from penstock.store.postgres.schema import columns_of, key_of
-from penstock.store.projects import PROJECT_MOVED
+from penstock.store.projects import PROJECT_BEGAN, PROJECT_MOVED
 from penstock.store.run_store import Batch, with_checksums
 from penstock.store.work_items import AGENT
 
@@ -213,8 +213,12 @@ WRITES: tuple[Write, ...] = (
     _insert("task_agent", K.TASK_AGENT, replace=_ALL, once=_pair),
     _insert("task_execution", K.TASK_EXECUTION, replace=_ALL, once=_pair),
     _change(
-        "project_moved", K.PROJECT, "run=u.run, status=u.status, why=u.why", PROJECT_MOVED,
+        "project_began", K.PROJECT, "run=u.run, status=u.status, why=u.why", PROJECT_BEGAN,
         ("text", "text", "text", "text", "text"), _last(3, 4), key=("tenant", "id"),
+    ),
+    _change(
+        "project_moved", K.PROJECT, "status=u.status, why=u.why", PROJECT_MOVED,
+        ("text", "text", "text", "text", "text"), _last(2, 3, 4), key=("tenant", "id", "run"),
     ),
 )  # fmt: skip
 

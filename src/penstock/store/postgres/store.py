@@ -63,7 +63,8 @@ _KEEP_WORKER = "UPDATE worker SET fence=fence+1 WHERE id=%s AND fence=%s RETURNI
 _MINE = "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid=pg_backend_pid()"
 _END_MINE = "SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity WHERE pid=%s AND backend_start::text=%s"
 _REBUILT = frozenset({
-    "firing", "wait", "unwait", "item_new", "item_moved", "item_renumbered", "work_new", "work_moved", "incident", "cause",
+    "firing", "wait", "unwait", "item_new", "item_moved", "item_renumbered", "work_new", "work_moved",
+    "incident", "cause",
     "judgment", "execution_new", "execution_moved", "stage_log", "usage", "task", "task_agent", "task_execution",
 })  # fmt: skip
 

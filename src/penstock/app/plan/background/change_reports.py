@@ -1,11 +1,12 @@
-"""Reports that follow from changes of tasks (T-R.1 to T-R.7), the rule of three failures alike (T-X.18), and who is
-told of them."""
+"""Reports that follow from changes of tasks (T-R.1 to T-R.7), and the rule of three failures alike (T-X.18)."""
 
 from __future__ import annotations
 
 import json
 from collections import deque
 from typing import Any
+
+import msgspec
 
 from penstock.app.penstock import Penstock
 from penstock.app.plan import reports
@@ -17,6 +18,7 @@ from penstock.errors import Refused
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED
 from penstock.store.projects import ProjectRow
+from penstock.store.reports import ReportRow
 from penstock.store.tasks import TaskExecutionRow, TaskRow
 
 #: T-X.18: so many different tasks that fail in a row with the same error
@@ -29,44 +31,53 @@ ZOMBIE, STREAM_ERROR = "AGENT_ZOMBIE", "STREAM_ERROR"
 class ChangeReports:
     def __init__(self, door: Penstock) -> None:
         self.door = door
+        self._rows: list[ReportRow] = []  # made, and not kept yet
         self._failed: dict[tuple[str, str], deque[tuple[str, str]]] = {}
         self._told: deque[str] = deque(maxlen=1000)  # sessions whose end was reported
 
+    def flush(self) -> None:
+        """Keeps what was reported, in one commit."""
+        rows, self._rows = self._rows, []
+        self.door.store.add_reports(rows)
+
+    def _submit(self, row: ProjectRow, type: str, body: dict[str, Any], id: str) -> None:
+        """The id makes it the same report when it is told again after a crash."""
+        text = msgspec.json.encode(body).decode()
+        self._rows.append(ReportRow(id, row.tenant, row.id, type, self.door.now(), text))
+
     async def changed(self, row: ProjectRow, task: TaskRow, change: Any) -> None:
         door = self.door.of(row.tenant)
+        over = change.to in ("completed", "failed")
+        newest = self._newest(door, row, task) if change.from_ == "in_progress" or over else []
         if change.from_ == "in_progress":
-            self._ended(door, row, task)
-        execution = self._last(door, row, task)
+            self._ended(door, row, task, newest)
+        execution = next((each for each in newest if each.completed_at is not None), newest[0] if newest else None)
         about = f"{change.run}/{task.id}/{change.at}/{change.to}"
         if change.to == "completed":
-            body = report_bodies.completion(task, execution)
-            reports.submit(door, row.id, "completion", body, id=f"{about}/completion")
+            self._submit(row, "completion", report_bodies.completion(task, execution), f"{about}/completion")
             self._failed.pop((row.tenant, row.id), None)
         elif change.to == "failed":
-            body = report_bodies.failure(task, execution)
-            reports.submit(door, row.id, "failure", body, id=f"{about}/failure")
+            self._submit(row, "failure", report_bodies.failure(task, execution), f"{about}/failure")
             await self._three_alike(door, row, task)
         else:
-            body = report_bodies.progress(task, change.from_, change.to)
-            reports.submit(door, row.id, "progress", body, id=f"{about}/progress")
+            self._submit(row, "progress", report_bodies.progress(task, change.from_, change.to), f"{about}/progress")
 
     def review(self, row: ProjectRow, task: TaskRow) -> None:
         """T-X.14: the reviewer is told."""
         door = self.door.of(row.tenant)
-        self._ended(door, row, task)
+        self._ended(door, row, task, self._newest(door, row, task))
         body = report_bodies.progress(task, "in_progress", "in_progress")
-        reports.submit(door, row.id, "progress", body, id=f"{task.run}/{task.id}/{task.session}/review")
+        self._submit(row, "progress", body, f"{task.run}/{task.id}/{task.session}/review")
+        self.flush()
         text = f"{task.id} waits for a review: its confidence is {task.confidence}"
         tell(door, row, [Alert(row.id, "review", text)])
 
-    def _last(self, door: Penstock, row: ProjectRow, task: TaskRow) -> TaskExecutionRow | None:
-        """The newest attempt that has ended."""
-        newest = door.store.task_executions(row.tenant, row.id, task=task.id, limit=2)
-        return next((each for each in newest if each.completed_at is not None), newest[0] if newest else None)
+    def _newest(self, door: Penstock, row: ProjectRow, task: TaskRow) -> list[TaskExecutionRow]:
+        return door.store.task_executions(row.tenant, row.id, task=task.id, limit=2)
 
-    def _ended(self, door: Penstock, row: ProjectRow, task: TaskRow) -> None:
+    def _ended(self, door: Penstock, row: ProjectRow, task: TaskRow, newest: list[TaskExecutionRow]) -> None:
         """Each attempt that ended badly has its own report, whatever becomes of the task."""
-        for each in door.store.task_executions(row.tenant, row.id, task=task.id, limit=2):
+        for each in newest:
             if each.completed_at is None or not each.code and not task.completed_by_recovery:
                 continue
             if each.session not in self._told:
@@ -80,16 +91,16 @@ class ChangeReports:
         if each.code == ZOMBIE:
             diagnostics = json.loads(each.diagnostics) if each.diagnostics else None
             body = report_bodies.zombie(task, each, diagnostics)
-            reports.submit(door, row.id, "zombie", body, id=f"{each.session}/zombie")
+            self._submit(row, "zombie", body, f"{each.session}/zombie")
             tell(door, row, [Alert(row.id, "zombie", f"{each.agent} was silent while it worked on {task.id}: {text}")])
         elif kind is not None:
             message = f"completed after crash at {each.progress}%" if recovered else text
             body = report_bodies.incident(kind, message, task, each, recovered=recovered)
-            reports.submit(door, row.id, "incident", body, id=f"{each.session}/incident")
+            self._submit(row, "incident", body, f"{each.session}/incident")
             tell(door, row, [Alert(row.id, kind, f"{task.id}: {message}")])
         elif each.code == STREAM_ERROR:
             body = report_bodies.error(task, each, text)
-            reports.submit(door, row.id, "error", body, id=f"{each.session}/error")
+            self._submit(row, "error", body, f"{each.session}/error")
 
     async def _three_alike(self, door: Penstock, row: ProjectRow, task: TaskRow) -> None:
         key = (row.tenant, row.id)

@@ -106,6 +106,8 @@ class PlanNews:
                 try:
                     if isinstance(item, SessionEvent):
                         self.feed.heard(item)
+                        if item.kind in ("started", "ended"):  # T-9.1.3
+                            self.saver.mark((item.tenant, item.project))
                     elif isinstance(item, Turn) and not item.late:
                         await self._after_its_changes(item)
                     elif isinstance(item, Turn):
@@ -131,7 +133,7 @@ class PlanNews:
 
     def _changes(self) -> list[Any]:
         """The changes at the head of the queue."""
-        found = []
+        found: list[Any] = []
         for item in self.items:
             if isinstance(item, SessionEvent | Turn) or len(found) >= _AT_ONCE:
                 break
@@ -162,6 +164,7 @@ class PlanNews:
             row = projects[change.tenant, change.project]
             if task is not None and row is not None:
                 await self.reports.changed(row, task, change)
+        self.reports.flush()
 
     async def _turn(self, turn: Turn) -> None:
         row = self.door.store.project_of_run(turn.run)

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.app.penstock import Penstock
 from penstock.app.plan.files.project_folder import read_file
 from penstock.app.plan.files.task_files import add_task_file
-from penstock.app.plan.projects import POOL, plan_of, project_row, project_settings, run_of
+from penstock.app.plan.projects import POOL, plan_of_net, project_row, project_settings, run_of
 from penstock.app.plan.sync import add_to_run
 from penstock.app.timestamps import iso
 from penstock.errors import PenstockError, StoreError
@@ -36,6 +36,7 @@ class ScheduledTasks:
     def __init__(self, door: Penstock) -> None:
         self.door = door
         self._next: dict[tuple[str, str, str, str], int | None] = {}
+        self._templates: dict[tuple[str, str], tuple[int, list[tuple[str, Mapping[str, Any]]]]] = {}
 
     async def step(self) -> int:
         """One look at the clock; how many tasks were made."""
@@ -44,9 +45,21 @@ class ScheduledTasks:
             if not row.enabled or row.run is None:
                 continue
             door = self.door.of(row.tenant)
-            for id, about in _templates(door, row):
+            for id, about in self._templates_of(door, row):
                 made += await self._look(door, row, id, about)
         return made
+
+    def _templates_of(self, door: Penstock, row: ProjectRow) -> list[tuple[str, Mapping[str, Any]]]:
+        """Read once per release: a plan has many tasks, and few of them are templates."""
+        run = run_of(door, row)
+        if run is None:
+            return []
+        known = self._templates.get((row.tenant, row.id))
+        if known is None or known[0] != run.net:
+            tasks = plan_of_net(door, run.net).get("tasks", {})
+            known = (run.net, [(id, about) for id, about in tasks.items() if about.get("schedule")])
+            self._templates[row.tenant, row.id] = known
+        return known[1]
 
     async def _look(self, door: Penstock, row: ProjectRow, id: str, about: Mapping[str, Any]) -> int:
         text, now = str(about["schedule"]), door.now()
@@ -98,7 +111,3 @@ def split_schedule(text: str) -> tuple[str, str]:
     parts = text.split()
     named = len(parts) > 1 and zone_of(parts[-1]) is not None and not parts[-1][:1].isdigit() and parts[-1] != "*"
     return (" ".join(parts[:-1]), parts[-1]) if named else (text, "UTC")
-
-
-def _templates(door: Penstock, row: ProjectRow) -> list[tuple[str, Mapping[str, Any]]]:
-    return [(id, about) for id, about in plan_of(door, row).get("tasks", {}).items() if about.get("schedule")]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from penstock.app.penstock import Penstock
 from penstock.app.plan.files.state_file import SavedAgent, SavedExecution, SavedState, SavedTask, saved, write_state
-from penstock.app.plan.projects import INTERVALS, interval, project_settings
+from penstock.app.plan.projects import interval, project_settings
 from penstock.app.plan.workflow import state_of
 from penstock.app.timestamps import iso
 from penstock.store.projects import ProjectRow
@@ -60,7 +59,7 @@ class StateSaver:
             for key in list(self.dirty):
                 held = self.known.get(key)
                 if held is None or held.not_before <= time.monotonic():
-                    await self._save(key, asyncio.to_thread)
+                    await self._save(key)
             self._autosave()
 
     async def _wait(self) -> None:
@@ -72,7 +71,7 @@ class StateSaver:
         except TimeoutError:
             return
 
-    async def _save(self, key: Key, thread: Callable[..., object]) -> None:
+    async def _save(self, key: Key) -> None:
         self.dirty.pop(key, None)
         state = self._state(key)
         if state is None:
@@ -131,15 +130,17 @@ class StateSaver:
         """T-9.1.4: those whose workflow goes on, once in a while."""
         now = time.monotonic()
         for key in self.known:
-            if now >= self._auto_at.setdefault(key, now + self._every(key)):
+            due = self._auto_at.get(key)
+            if due is None or now >= due:
                 self._auto_at[key] = now + self._every(key)
-                self.mark(key)
+                if due is not None:
+                    self.mark(key)
 
     def _every(self, key: Key) -> float:
         door = self.door.of(key[0])
         row = door.store.project(*key)
         own = project_settings(door, row).get("autosave_s") if row is not None else None
-        return float(own) if own else interval(door.settings, "plans.autosave_s") or INTERVALS["plans.autosave_s"]
+        return float(own) if own else interval(door.settings, "plans.autosave_s")
 
 
 def _task(task: TaskRow) -> SavedTask:

@@ -10,13 +10,16 @@ from penstock.app.plan.views import LogLine, SessionLog
 from penstock.app.runs.queries import Queries
 from penstock.errors import BadInput, Refused
 from penstock.executors.parts.agent_streams import read_events
+from penstock.executors.parts.sessions import session_files
 from penstock.executors.parts.sessions.session import beat, session_folder
 from penstock.executors.parts.tasks import worktrees
 from penstock.executors.parts.tasks.worktrees import GitFailed, MergeEnd
 from penstock.store.tasks import TaskExecutionRow
 
 #: bytes of a diff that are shown
-_DIFF_BYTES = 2 * 1024 * 1024
+_DIFF_BYTES, _STDERR_BYTES = 2 * 1024 * 1024, 4 * 1024
+#: in the session's folder: what a person has done with its worktree
+_WORKTREE_END = "worktree-end"
 ACTIONS = ("merge", "keep", "discard")
 #: the transcript's words for what has no word of its own in a log
 _KINDS = {"started": "system", "progress": "progress"}
@@ -39,8 +42,19 @@ def read_log(door: Queries, execution: TaskExecutionRow, after: int, limit: int)
         LogLine(at=each.at, kind=_KINDS.get(each.kind, each.kind), text=each.text, data=each.data) for each in found
     ]
     return SessionLog(
-        lines=lines, next=found[-1].number if found else after, ended=execution.completed_at is not None and not found
-    )
+        lines=lines, next=found[-1].number if found else after, ended=execution.completed_at is not None and not found,
+        stderr=_tail(folder_of(door, execution) / session_files.ERR),
+    )  # fmt: skip
+
+
+def _tail(path: Path) -> str:
+    """Its last bytes: that is where a program says why it did not start."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _STDERR_BYTES))
+            return file.read(_STDERR_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def read_diff(door: Queries, execution: TaskExecutionRow) -> str:
@@ -62,19 +76,36 @@ async def end_worktree(door: Queries, execution: TaskExecutionRow, action: str, 
     worktree = worktrees.worktree_of(folder_of(door, execution))
     if worktree is None:
         raise Refused(why=f"the session «{execution.session}» has no worktree")
-    if action == "keep":
-        return MergeEnd("kept")
+    if worktree_end(door, execution) in ("merged", "discarded"):
+        raise Refused(why=f"the worktree of «{execution.session}» was {worktree_end(door, execution)} already")
     try:
-        if action == "discard":
-            await asyncio.to_thread(worktrees.remove_worktree, worktree)
-            return MergeEnd("none", "discarded")
-        message = f"Merge the task {execution.task}: {title}"
-        end = await asyncio.to_thread(worktrees.merge, worktree, message)
-        if end.merge == "merged":
-            await asyncio.to_thread(worktrees.remove_worktree, worktree)
-        return end
+        end = await asyncio.to_thread(_end_worktree, worktree, action, f"Merge the task {execution.task}: {title}")
     except GitFailed as failed:
         raise Refused(why=str(failed)) from failed
+    done = "discarded" if action == "discard" else end.merge
+    if done in ("merged", "discarded", "kept"):
+        (folder_of(door, execution) / _WORKTREE_END).write_text(done)
+    return end
+
+
+def _end_worktree(worktree: worktrees.Worktree, action: str, message: str) -> MergeEnd:
+    """Blocks."""
+    if action == "keep":
+        return MergeEnd("kept")
+    end = worktrees.merge(worktree, message) if action == "merge" else MergeEnd("none", "discarded")
+    if action == "discard" or end.merge == "merged":
+        worktrees.remove_worktree(worktree)
+    return end
+
+
+def worktree_end(door: Queries, execution: TaskExecutionRow) -> str:
+    """What a person has done with the worktree of an attempt: merged, kept, discarded; empty: nothing."""
+    if not execution.worktree:
+        return ""
+    try:
+        return (folder_of(door, execution) / _WORKTREE_END).read_text()
+    except OSError:
+        return ""
 
 
 def tell_alive(door: Queries, execution: TaskExecutionRow) -> bool:

@@ -1,5 +1,7 @@
-"""The saved state of a workflow, `.workflow-state.json` (T-9.1, T-9.2, T-X.26, T-X.38): a view that can be loaded again
-when the database is gone. What cannot be trusted is renamed, never deleted."""
+"""The saved state of a workflow, `.workflow-state.json` (T-9.1, T-9.2, T-X.26, T-X.38).
+
+It is a view that can be loaded again when the database is gone. What cannot be trusted is renamed, never deleted.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,11 @@ from penstock.app.plan.files.project_folder import read_file, rename_file, repla
 from penstock.app.plan.views import WorkflowState
 from penstock.app.timestamps import iso, moment
 from penstock.errors import PenstockError
+from penstock.executors.parts.sessions.session import standing_of
+from penstock.executors.parts.sessions.sessions import Sessions
 
 if TYPE_CHECKING:
-    from penstock.app.runs.queries import Queries
+    from penstock.app.penstock import Penstock
     from penstock.store.projects import ProjectRow
 
 NAME = ".workflow-state.json"
@@ -139,11 +143,16 @@ def _checked(data: bytes, now: int) -> tuple[SavedState | None, str]:
     return state, ""
 
 
-def statuses_of_saved(door: Queries, row: ProjectRow) -> dict[str, str]:
-    """What a saved state says of tasks that are over, for a database that does not know them (T-X.38)."""
+def statuses_of_saved(door: Penstock, row: ProjectRow) -> dict[str, str]:
+    """What a saved state says of tasks that are over, for a database that does not know them (T-X.38). Agents that
+    live on are ended: their tasks are pending, and nothing runs twice."""
     state = load_state(Path(row.path), door.now())
     if state is None or os.path.realpath(state.project_path) != os.path.realpath(row.path):
         return {}
+    left = [session for session, each in state.executions.items() if each.status in ("pending", "running")]
+    for folder in (found for session in left for found in (door.output_dir / "sessions").glob(f"*/{session}")):
+        if standing_of(folder) == "running":
+            Sessions().stop(folder, "dropped")
     return {id: task.status for id, task in state.tasks.items() if task.status in _OVER}
 
 

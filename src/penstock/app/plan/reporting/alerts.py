@@ -9,6 +9,7 @@ import msgspec
 from penstock.app.penstock import Penstock
 from penstock.app.plan.health import Health, degraded
 from penstock.dialects.notice import Notice
+from penstock.host.embedded import Host
 from penstock.store.projects import ProjectRow
 from penstock.store.run_store import Batch
 
@@ -37,11 +38,12 @@ def alerts_of(row: ProjectRow, before: str, health: Health) -> list[Alert]:
 
 
 def tell(door: Penstock, row: ProjectRow, alerts: list[Alert]) -> None:
-    """To people through the tenant's channels. A process that does not drive the store can only log them."""
+    """To people through the tenant's channels, where it has some: on a laptop the log, the board and the reports say
+    it. A process that does not drive the store can only log them."""
     for alert in alerts:
         log.warning("project %s: %s", row.id, alert.text)
     host = door.host_here
-    if host is None or not alerts:
+    if host is None or not alerts or not _has_channels(door, host):
         return
     batch = Batch()
     for alert in alerts:
@@ -49,6 +51,14 @@ def tell(door: Penstock, row: ProjectRow, alerts: list[Alert]) -> None:
     host.store.commit(batch)
     if host.notices.wrote:
         host.notices.kick()
+
+
+def _has_channels(door: Penstock, host: Host) -> bool:
+    lent = host.dispatch.services.tenant
+    if lent is None:
+        return False
+    tenant = lent(door.tenant)
+    return bool(tenant.each("channel")) or "notification" in (tenant.find("config", "tenant") or {})
 
 
 def _notice(door: Penstock, row: ProjectRow, alert: Alert) -> Notice:

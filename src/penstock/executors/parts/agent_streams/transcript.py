@@ -20,6 +20,7 @@ MOST_BYTES = 16 * 1024 * 1024
 #: written although the transcript is full: how it ended
 _ALWAYS = frozenset({"started", "result", "error"})
 _ALWAYS_EVENTS = 1000
+_WINDOW = 64 * 1024
 
 
 class TranscriptLine(msgspec.Struct, frozen=True):
@@ -84,6 +85,7 @@ def read_events(folder: Path, after: int = 0, limit: int = 2000) -> list[Transcr
     """Those with a number above `after`, oldest first; none where there is no transcript (yet)."""
     found: list[TranscriptLine] = []
     with contextlib.suppress(OSError), (folder / FILE).open("rb") as file:
+        _seek_near(file, after)
         for line in file:
             if not line.endswith(b"\n"):
                 break
@@ -94,6 +96,24 @@ def read_events(folder: Path, after: int = 0, limit: int = 2000) -> list[Transcr
             if len(found) >= limit:
                 break
     return found
+
+
+def _seek_near(file: BinaryIO, after: int) -> None:
+    """Numbers grow: whoever follows a long transcript need not read it from its beginning each time."""
+    low, high = 0, file.seek(0, os.SEEK_END) if after else 0
+    while high - low > _WINDOW:
+        middle = (low + high) // 2
+        file.seek(middle)
+        file.readline()
+        line = file.readline()
+        try:
+            before = line.endswith(b"\n") and _DECODER.decode(line).number <= after
+        except msgspec.DecodeError:
+            before = False
+        low, high = (middle, high) if before else (low, middle)
+    file.seek(low)
+    if low:
+        file.readline()
 
 
 def _encode(line: TranscriptLine) -> bytes:

@@ -50,7 +50,7 @@ def write_bytes(path: Path, data: bytes, *, sync: bool = False) -> None:
 def create(path: Path, value: dict[str, Any]) -> bool:
     """False: somebody has made it before. Nobody ever sees it empty, because it gets its name when it is written."""
     beside = _beside(path)
-    _write_new(beside, encode(value), sync=False)
+    _write_new(beside, encode(value), sync=True)
     try:
         os.link(beside, path)
     except FileExistsError:
@@ -58,6 +58,7 @@ def create(path: Path, value: dict[str, Any]) -> bool:
     finally:
         with contextlib.suppress(OSError):
             beside.unlink()
+    _sync_folder(path.parent)
     return True
 
 

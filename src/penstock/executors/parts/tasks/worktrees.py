@@ -176,7 +176,7 @@ def remove_worktree(worktree: Worktree, *, branch: bool = True) -> None:
     """Also half of one, and one that is gone. With `branch`, what was not merged is gone for good."""
     top, path = Path(worktree.repository), Path(worktree.path)
     with _lock(Path(worktree.common)):
-        shutil.rmtree(path, ignore_errors=True)
+        _remove_folder(path)
         if top.is_dir():
             with contextlib.suppress(GitFailed):
                 _git(top, "worktree", "prune")
@@ -184,6 +184,18 @@ def remove_worktree(worktree: Worktree, *, branch: bool = True) -> None:
                     _git(top, "branch", "-q", "-D", "--", worktree.branch, may_fail=True)
     with contextlib.suppress(OSError):
         path.parent.rmdir()  # of the run, when it was the last
+
+
+def _remove_folder(path: Path) -> None:
+    """Also with folders that may not be written: some tools keep what they have fetched in such."""
+    shutil.rmtree(path, ignore_errors=True)
+    if path.is_dir():
+        for folder, names, _ in os.walk(path):
+            for inner in (Path(folder, name) for name in (".", *names)):
+                with contextlib.suppress(OSError):
+                    if not inner.is_symlink():
+                        inner.chmod(0o700)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def branch_name(task: str, session: str) -> str:
