@@ -23,6 +23,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from tools import screen_plan
+
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "docs" / "assets"
 FLAGS = [
@@ -354,6 +356,7 @@ def pictures(eyes: Eyes) -> None:
         eyes.queue(page)
         eyes.shoot(page, "/pipelines", "pipelines-light-ko")
         eyes.shoot(page, "/ops/dead-letters?cause=IMG_INSPECT_KO/register/HTTP_5XX", "dead-letters-light-ko")
+        screen_plan.take(page.context.request, eyes.base, lambda path: eyes.shoot(page, path, "plan-light-ko"))
         # the moment in which the first try has failed and the next one is not due
         facts = page.context.request.get(f"{eyes.base}/api/v1/runs/{runs[1]}/facts?limit=500").json()["items"]
         failed = next((fact["seq"] for fact in facts if fact["fact"] == "attempt.failed"), 1)

@@ -99,7 +99,18 @@ class PlanSite:
         return self
 
     def close(self) -> None:
+        """An agent outlives its server: whatever a test has left at work is ended first."""
+        with contextlib.suppress(httpx2.HTTPError, AssertionError):
+            for project in self.admin.get("/projects").json()["items"]:
+                path = f"/projects/{project['id']}"
+                if self._at_work(path):
+                    self.admin.post(f"{path}/workflow:reset")
+                    until(lambda path=path: self._at_work(path), lambda left: not left, 20)
         self.server.stop()
+
+    def _at_work(self, path: str) -> list[str]:
+        executions = self.admin.get(f"{path}/executions").json()["items"]
+        return [each["session"] for each in executions if each["completedAt"] is None]
 
     def project(self, **settings: Any) -> ProjectFolder:
         """A new folder; it is registered when its files are there."""
@@ -196,10 +207,10 @@ class Listener:
         self._stopped = False
         self._thread = threading.Thread(target=self._listen, args=(client, path), daemon=True)
         self._thread.start()
-        assert self._ready.wait(30), "it does not begin"
+        assert self._ready.wait(120), "it does not begin"
 
     def _listen(self, client: httpx2.Client, path: str) -> None:
-        with contextlib.suppress(httpx2.HTTPError), client.stream("GET", path, timeout=60) as answer:
+        with contextlib.suppress(httpx2.HTTPError), client.stream("GET", path, timeout=180) as answer:
             assert answer.status_code == 200
             event = ""
             for line in answer.iter_lines():

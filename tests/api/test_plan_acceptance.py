@@ -441,6 +441,19 @@ def test_t_a_19_health_over_http(plans: PlanSite) -> None:
     assert project.done(":check")["status"] == "healthy" and project.get("/health")["score"] == 100
 
 
+def test_t_x_31_a_warning_does_not_stop_anybody(plans: PlanSite) -> None:
+    """T-X.31, T-7.1.2, T-7.1.3, T-4.2.2: never checked, it is checked first; what is found is told, and it starts."""
+    files = plans.project(max_retries=0)
+    files.task("a", steps=[{"exit": 1}])
+    files.task("b", steps=DONE)
+    project = plans.registered(files)
+    project.execute("a")
+    assert project.ended("a")["status"] == "failed" and project.get()["health"] == "unknown"
+    started = project.done("/workflow:start")
+    assert "a" in started["warning"] and project.get()["health"] == "warning"
+    assert project.ended("b")["status"] == "completed"
+
+
 def test_t_a_20_reports_of_all_projects(plans: PlanSite) -> None:
     """T-A.20, T-6.1.2, T-6.1.7, T-6.1.8, T-6.1.9, T-6.1.10: two reports, the broken project skipped, an alert."""
     good, ill, broken = (plans.project(critical_files=["CLAUDE.md"]) for _ in range(3))

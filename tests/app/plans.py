@@ -91,7 +91,7 @@ async def driven(store: Path, *, work: bool = True, **options: Any) -> AsyncIter
                 await beside.close()
 
 
-async def until(condition: Callable[[], Any], most: float = 30) -> None:
+async def until(condition: Callable[[], Any], most: float = 120) -> None:
     async with asyncio.timeout(most):
         while not condition():
             await asyncio.sleep(0.02)

@@ -26,6 +26,7 @@ from tests.app.plans import (
     scenario,
     statuses,
     until,
+    write_task,
 )
 
 Ask = Callable[[Plans, str], Awaitable[Any]]
@@ -199,3 +200,12 @@ async def test_another_process_asks_through_the_inbox(tmp_path: Path) -> None:
             await other.review_approve("p", "t1", by="kim")
             assert one(plans, "p", "t1").status == "completed"
             assert other.log("p", other.executions("p")[0].session).lines
+            write_task(folder, "t2")
+            write_task(folder, "t3", depends_on=["t2"])
+            assert (await other.sync("p")).added == ["t2", "t3"]
+            write_task(folder, "t4", depends_on=["t1"])
+            assert (await other.sync("p")).added == ["t4"]
+            await other.start("p")
+            await until(lambda: other.project("p").status == "completed")
+            assert {*statuses(plans, "p").values()} == {"completed"}
+            assert (await other.stop("p")).status == "completed"

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from penstock.app.plan.events import BEHIND, PlanEvents
+from penstock.app.plan.task_commands import live_state
 from penstock.errors import Refused
+from penstock.kernel import command as C
 from tests.app.plans import a_project, claims, driven, ended, one, played, settled, until
 
 SPEAKS: list[dict[str, Any]] = [
@@ -162,3 +164,22 @@ async def test_a_conflict_refuses_the_approval_and_discarding_frees_it(tmp_path:
         await plans.review_approve("p", "t1", by="kim")
         assert one(plans, "p", "t1").status == "completed"
         assert (folder / "page.txt").read_text() == "mine\n"
+
+
+@played
+async def test_work_that_is_approved_in_the_inbox_is_merged_too(tmp_path: Path) -> None:
+    """T-X.14: whichever door the reviewer comes by."""
+    steps = [{"init": True}, {"edit": {"page.txt": "new\n"}}, *claims("one")[1:]]
+    folder = a_project(tmp_path / "p", {"t1": {"success_criteria": ["one", "two"]}}, scenarios={"t1": steps})
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "first")
+    async with driven(tmp_path / "s.db") as plans:
+        run = (await plans.register(folder)).run or ""
+        await plans.execute("p", "t1")
+        await ended(plans, "p", "t1")
+        (firing,) = live_state(plans.door, plans.door.row(run)).items
+        await plans.door.command(run, C.work(firing, "approve", "kim"))
+        await until((folder / "page.txt").exists)
+        await until(lambda: plans.executions("p")[0].merge == "merged")
+        assert one(plans, "p", "t1").status == "completed"

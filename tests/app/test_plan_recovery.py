@@ -136,7 +136,7 @@ async def test_after_a_kill_the_living_are_adopted_and_the_dead_pending(tmp_path
     )
     pids: dict[str, int] = {}
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while len(pids) < 2:
                 await asyncio.sleep(0.05)
                 pids = _pids(folder / ".workflow-state.json")

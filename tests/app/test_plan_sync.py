@@ -10,9 +10,21 @@ import pytest
 
 from penstock.app.plan.background.schedules import ScheduledTasks, fire, split_schedule
 from penstock.app.plan.projects import project_row
-from penstock.errors import DocumentInvalid
+from penstock.errors import BadInput, DocumentInvalid, MigrationBlocked
 from penstock.lang.plan.front_matter import write_front_matter
-from tests.app.plans import a_project, driven, ended, fields_of, one, played, settled, statuses, until, write_task
+from tests.app.plans import (
+    a_project,
+    claims,
+    driven,
+    ended,
+    fields_of,
+    one,
+    played,
+    settled,
+    statuses,
+    until,
+    write_task,
+)
 
 
 def edit(folder: Path, id: str, **fields: Any) -> None:
@@ -151,3 +163,93 @@ async def test_a_template_makes_a_task_once_per_time(tmp_path: Path) -> None:
         assert made <= 1
     assert split_schedule("0 3 * * *") == ("0 3 * * *", "UTC")
     assert split_schedule("0 3 * * * Asia/Seoul") == ("0 3 * * *", "Asia/Seoul")
+
+
+@played
+async def test_dependencies_on_what_is_over_hold_at_once(tmp_path: Path) -> None:
+    """T-X.29: an optional one on a cancelled task is resolved, one that is not optional blocks, with the reason."""
+    folder = a_project(tmp_path / "p", {"gone": {}, "done": {}, "left": {"depends_on": ["gone"]}})
+    async with driven(tmp_path / "s.db") as plans:
+        await plans.register(folder)
+        await plans.execute("p", "done")
+        await ended(plans, "p", "done")
+        await plans.cancel("p", "gone")
+        write_task(folder, "may", depends_on=[{"id": "gone", "optional": True}, "done"])
+        write_task(folder, "must", depends_on=["gone"])
+        assert (await plans.sync("p")).added == ["may", "must"]
+        assert plans.can_execute("p", "may").can_execute
+        can = plans.can_execute("p", "must")
+        assert (can.can_execute, can.reason, can.blocking_tasks) == (False, "dependency_cancelled", ["gone"])
+        await plans.start("p")
+        await until(lambda: one(plans, "p", "may").status == "completed")
+        await settled(plans, "p", "paused")
+        edit(folder, "must", depends_on=[{"id": "gone", "optional": True}])
+        edit(folder, "left", depends_on=[])
+        await plans.sync("p")
+        await plans.resume("p")
+        await settled(plans, "p")
+        assert statuses(plans, "p")["must"] == statuses(plans, "p")["left"] == "completed"
+
+
+@played
+async def test_a_run_is_moved_while_agents_work_and_reviews_wait(tmp_path: Path) -> None:
+    """T-X.8: what is under way goes on; an agent that works cannot be taken away."""
+    gate = tmp_path / "go"
+    waits = [{"init": True}, {"wait_for": str(gate)}, {"result": "done"}]
+    folder = a_project(
+        tmp_path / "p", {"busy": {"assigned_agent": "a1"}, "doubt": {"success_criteria": ["x", "y"]}},
+        scenarios={"busy": waits, "doubt": claims("x")},
+    )  # fmt: skip
+    async with driven(tmp_path / "s.db") as plans:
+        await plans.register(folder)
+        await plans.start("p")
+        await until(lambda: one(plans, "p", "doubt").review_required)
+        write_task(folder, "more", depends_on=["busy", "doubt"])
+        assert (await plans.sync("p")).migrated
+        assert one(plans, "p", "doubt").review_required
+        edit(folder, "busy", assigned_agent=None)
+        (folder / "agents" / "a1.md").unlink()
+        with pytest.raises(MigrationBlocked, match="a1"):
+            await plans.sync("p")
+        gate.touch()
+        await plans.review_approve("p", "doubt", by="kim")
+        await settled(plans, "p")
+        assert {*statuses(plans, "p").values()} == {"completed"}
+        assert len(plans.executions("p", task="busy")) == 1
+
+
+@played
+async def test_a_skill_of_the_call_goes_before_the_task_s(tmp_path: Path) -> None:
+    """T-X.11, T-5.2.6: it is in what the agent is told; the file of the task is not changed."""
+    told = [{"init": True}, {"prompt": "told.txt"}, {"result": "done"}]
+    folder = a_project(tmp_path / "p", {"a": {"skill": "old"}, "b": {}}, scenarios={"a": told})
+    (folder / "skills").mkdir()
+    (folder / "skills" / "old.md").write_text("Do it the old way.")
+    (folder / "skills" / "new.md").write_text("Do it the new way.")
+    async with driven(tmp_path / "s.db") as plans:
+        await plans.register(folder)
+        with pytest.raises(BadInput):
+            await plans.execute("p", "a", skill="none")
+        await plans.execute("p", "a", skill="new")
+        await ended(plans, "p", "a")
+        assert "the new way" in (folder / "told.txt").read_text()
+        assert fields_of(folder, "a")["skill"] == "old"
+
+
+@played
+async def test_trust_is_given_and_taken_between_two_runs(tmp_path: Path) -> None:
+    """T-X.13: commands of criteria run in trusted projects alone; what was done stays done."""
+    folder = a_project(
+        tmp_path / "p", {"a": {}, "b": {"success_criteria": [{"command": ["true"]}]}, "c": {"depends_on": ["b"]}}
+    )
+    async with driven(tmp_path / "s.db") as plans:
+        await plans.register(folder)
+        await plans.execute("p", "a")
+        await ended(plans, "p", "a")
+        assert (await plans.change("p", trusted=True)).trusted
+        assert statuses(plans, "p") == {"a": "completed", "b": "pending", "c": "pending"}
+        await plans.execute("p", "b")
+        assert (await ended(plans, "p", "b")).confidence == 100
+        assert not (await plans.change("p", enabled=False)).enabled
+        with pytest.raises(BadInput):
+            await plans.start("p")

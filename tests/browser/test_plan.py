@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.api.plans import DONE, PlanSite, ProjectFolder, Registered, plan_site
+from tests.api.serving import ROOT
 from tests.browser.conftest import PHONE, Open, Watch, listening
 from tests.browser.walking import look_at_dialog, walk
 
@@ -226,6 +229,33 @@ def test_who_may_only_read_is_offered_nothing(site: PlanSite, window: Open) -> N
     expect(page.locator(".task-moves, .task-decide")).to_have_count(0)
     expect(page.get_by_role("button", name="계획 돌리기")).to_have_count(0)
     expect(page.get_by_role("button", name="파일과 맞추기")).to_have_count(0)
+
+
+def test_the_example_is_run_watched_and_reviewed(chromium: Any, tmp_path: Path, window: Open, monkeypatch: Any) -> None:
+    """Five tasks by a shell agent: one fails and is tried again, one is doubtful; merged, the project has its files."""
+    monkeypatch.setenv("SITE_PAUSE", "0")
+    with plan_site(tmp_path, "sqlite") as site:
+        files = ProjectFolder(site.projects / "site")
+        shutil.copytree(ROOT / "examples/plan/site", files.folder, dirs_exist_ok=True)
+        files.git()
+        project = site.registered(files, trusted=True)
+        page = window(ADMIN, of=site.server)
+        listening(page, f"/plans/{project.id}")
+        page.get_by_role("button", name="계획 돌리기").click()
+        confirm(page, "계획 돌리기")
+        expect(column(page, "finished").locator("[data-task]")).to_have_count(4)
+        column(page, "review").get_by_role("button", name="Proofread", exact=False).first.click()
+        expect(page.get_by_role("tab", selected=True)).to_contain_text("기준 7/10")
+        page.get_by_role("tab", name="바뀐 파일").click()
+        expect(page.locator(".work-file summary")).to_contain_text("public/report.txt")
+        page.locator(".task-moves").get_by_role("button", name="승인").click()
+        confirm(page, "승인")
+        expect(page.locator("h1 .badge")).to_have_text("모두 끝남")
+        card(page, "feed").get_by_role("button", name=project.task("feed")["title"]).click()
+        page.get_by_role("tab", name="시도 2").click()
+        expect(page.locator("[data-session] .badge")).to_have_text(["끝남", "실패"])
+        page.get_by_role("button", name="의존", exact=True).click()
+        expect(page.locator(".deps-node")).to_have_count(5)
 
 
 @pytest.fixture(scope="module")

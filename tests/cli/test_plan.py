@@ -205,7 +205,7 @@ def screens_of(
         if waiting and waiting[0][0] in screens[-1]:
             waiting.pop(0)[1]()
     os.close(master)
-    return screens, process.wait(60)
+    return screens, process.wait(180)
 
 
 def test_the_board_is_seen_in_place_on_a_terminal(made: Made, penstock: Shell) -> None:

@@ -253,3 +253,40 @@ def test_a_large_diff_is_cut(project: GitProject, tmp_path: Path, monkeypatch: p
     (Path(worktree.folder) / "big.txt").write_text("line\n" * 10_000)
     change, diff = committed(worktree, tmp_path)
     assert (change.added, len(diff)) == (10_000, 1000)
+
+
+def test_an_agent_that_makes_its_worktree_that_of_another_repository(project: GitProject, tmp_path: Path) -> None:
+    """Its settings could name a program that git starts, outside of everything that holds the agent back."""
+    worktree = opened(project)
+    other, ran = Path(worktree.path) / "other", tmp_path / "ran"
+    other.mkdir()
+    program = other / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    for name in ("objects", "refs"):
+        (other / name).symlink_to(Path(worktree.common, name))
+    (other / "HEAD").write_text("ref: refs/heads/main\n")
+    (other / "config").write_text(
+        "[core]\n repositoryformatversion = 1\n[extensions]\n partialClone = origin\n"
+        f'[remote "origin"]\n promisor = true\n url = {project.path}\n uploadpack = {program}\n'
+    )
+    missing = f"tree {'12' * 20}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nm\n"
+    line = ["git", "hash-object", "-w", "-t", "commit", "--stdin", "--literally"]
+    commit = subprocess.run(line, cwd=project.path, input=missing, capture_output=True, text=True, check=True).stdout
+    Path(worktree.git_dir, "HEAD").write_text(commit)
+    Path(worktree.git_dir, "commondir").write_text(f"{other}\n")
+    with pytest.raises(GitFailed, match="another repository"):
+        committed(worktree, tmp_path)
+    assert not ran.exists()
+
+
+def test_a_place_that_others_can_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folder for temporary files everybody can make a folder of that name before us."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(worktrees.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    place = worktree_place(tmp_path / "p/out", tmp_path / "p", "r", "s")
+    assert place.parent.parent.stat().st_mode & 0o777 == 0o700
+    place.parent.parent.chmod(0o777)
+    with pytest.raises(GitFailed, match="others can write"):
+        worktree_place(tmp_path / "p/out", tmp_path / "p", "r", "s")

@@ -36,7 +36,7 @@ export function Lanes({ project, agents, onPick, whole = false }: { project: str
       </div>
       {executions.length === 0 ? <p className="dim lanes-none">{p.lanesNone}</p> : (
         <div className="lanes-plot">
-          <div className="lane lane-axis" aria-hidden><span /><div>{marks.map((at) => <span key={at} style={{ left: `${place(at, from, now)}%` }}>{f.clock(at)}</span>)}</div></div>
+          <div className="lane lane-axis" aria-hidden><span /><div>{marks.map((at) => <span key={at} style={{ left: `${place(at, from, now)}%` }}>{now - from < 600_000 ? f.seconds(at) : f.clock(at)}</span>)}</div></div>
           {names.map((name) => (
             <div key={name} className="lane">
               <span className="cut mono">{name}</span>
@@ -64,7 +64,7 @@ const place = (at: number, from: number, to: number): number => (100 * (at - fro
 /** The attempts that touch the last stretch, and where it begins: with the first of them when all are younger. */
 function within(all: Execution[], span: number, now: number): { executions: Execution[]; from: number } {
   const executions = all.filter((execution) => execution.startedAt !== null && (ms(execution.completedAt) ?? now) > now - span);
-  const first = Math.min(now - 60_000, ...executions.map((execution) => ms(execution.startedAt) ?? now));
+  const first = Math.min(now - 20_000, ...executions.map((execution) => ms(execution.startedAt) ?? now));
   return { executions, from: Math.max(now - span, first) };
 }
 

@@ -65,11 +65,11 @@ function Spoken({ line }: { line: LogLine }): ReactNode {
   const words = t.plan.lineKind;
   const more = written(line.data);
   switch (line.kind) {
-    case "tool": return <Fold icon={Wrench} head={line.text || (words["tool"] ?? "")} body={more} />;
+    case "tool": return <Fold icon={Wrench} head={[line.text || words["tool"], firstText(line.data)].filter(Boolean).join(" ")} body={more} />;
     case "error": return <div className="live-bad"><p><OctagonX size={14} aria-hidden /><span className="sr">{words["error"]}</span><span>{line.text}</span></p>{more && more !== line.text && <pre className="code" tabIndex={0}>{more}</pre>}</div>;
     case "result": return <div className="live-result"><Badge tone="done">{words["result"]}</Badge>{line.text && <p>{line.text}</p>}</div>;
     case "system": return <p className="dim"><Info size={13} aria-hidden /> {line.text || t.plan.sessionStarted}</p>;
-    case "progress": return <p className="dim">{words["progress"]} {line.text}</p>;
+    case "progress": return <p className="dim">{words["progress"]} {line.text || percentOf(line.data)}</p>;
     case "raw": return <code className="live-raw">{line.text}</code>;
     default: return <p className="live-words">{line.text}</p>;
   }
@@ -86,4 +86,17 @@ function Fold({ icon: Icon, head, body }: { icon: typeof Wrench; head: string; b
 function written(data: Json): string {
   if (data === null || typeof data !== "object") return typeof data === "string" ? data : "";
   return Object.keys(data).length ? JSON.stringify(data, null, 2) : "";
+}
+
+/** What a tool was called with, in short: the first text in it. */
+function firstText(data: Json): string {
+  if (typeof data === "string") return data;
+  if (data === null || typeof data !== "object") return "";
+  const inner = Array.isArray(data) ? data : "input" in data ? [data["input"] ?? null] : Object.values(data);
+  return inner.map(firstText).find(Boolean) ?? "";
+}
+
+function percentOf(data: Json): string {
+  const percent = typeof data === "object" && data !== null && !Array.isArray(data) ? (data["percent"] ?? data["progress"]) : data;
+  return typeof percent === "number" ? `${percent}%` : "";
 }

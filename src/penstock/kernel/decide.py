@@ -449,8 +449,12 @@ def stop(r: Run, c: C.Command) -> None:
     _, id, why = c
     if why not in ("cancel", "put_back"):
         raise Refused(why=f"«{why}» is no way to stop something", hint="Use cancel or put_back.")
-    firing = _firing(r, id)
-    if firing.phase == EFFECT:
+    node = r.net.by_id.get(id)
+    at_work = (f for f in r.st.firings.values() if node is not None and f.node == node.no and f.comp < 0)
+    firing = next(at_work, None) or (_firing(r, id) if why == "cancel" or node is None else None)
+    if firing is None:
+        r.record((F.IGNORED, "stop", "not_under_way", id))
+    elif firing.phase == EFFECT:
         if firing.stopping == why:
             r.record((F.IGNORED, "stop", "already", firing.no))
             return

@@ -64,7 +64,8 @@ def plan(
                 edge_of[taken.edge] = _any_edge(new, node_of[node])
     for entry in st.ledger:
         image = node_of[entry.node]
-        if entry.status == "open" and (image < 0 or not new.nodes[image].undo):
+        undone = bool(old.nodes[entry.node].undo)  # what waits for a review is booked all the same
+        if entry.status == "open" and (image < 0 or undone and not new.nodes[image].undo):
             obstacles.append(f"«{old.nodes[entry.node].id}» could no longer be undone")
     if st.undo is not None:
         obstacles.append("the run is compensating")

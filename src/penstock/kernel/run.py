@@ -15,7 +15,7 @@ import msgspec
 
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.fact import PHASE, Fact
-from penstock.kernel.state import OPEN, Firing, Scope, State, key, new_state
+from penstock.kernel.state import EFFECT, OPEN, Firing, Scope, State, key, new_state
 from penstock.kernel.token import Path
 from penstock.net.compiled import EPOCH, MOST, CNode, Compiled
 
@@ -125,7 +125,7 @@ class Run:
                 run.groups[group] = run.groups.get(group, 0) + 1
             if firing.fan is not None:
                 run.fans.add(firing.no)
-            if firing.place:
+            if firing.place and firing.phase == EFFECT:  # the others have given it back
                 run.places.setdefault(nodes[firing.node].pool, {})[firing.place] = firing.no
         return run
 

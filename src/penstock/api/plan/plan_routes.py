@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Depends, Path
@@ -19,6 +20,8 @@ SessionId = Annotated[str, Path(alias="sid", max_length=200)]
 TAG = "projects"
 #: a task that is none of these is still on its way to what was asked
 _OVER = ("completed", "cancelled", "failed")
+#: tasks that are written on the loop: some 10 ms
+_AT_ONCE = 200
 
 
 async def _plans(door: Door) -> Plans:
@@ -26,6 +29,14 @@ async def _plans(door: Door) -> Plans:
 
 
 Planned = Annotated[Plans, Depends(_plans)]
+
+
+async def every(tasks: list[Task]) -> Response:
+    """All tasks of a plan; a long list is written in a thread, which gives way to other requests."""
+    content = {"items": tasks}
+    if len(tasks) <= _AT_ONCE:
+        return reply(shape.TaskList, content)
+    return await asyncio.to_thread(reply, shape.TaskList, content)
 
 
 def moved(task: Task, *, over: bool = False) -> Response:

@@ -28,7 +28,8 @@ async def register_project(
     """Where tenants share the machine only what lies below `plans.roots` is taken."""
     folder = admit_folder(door, asked.path)
     admit_trust(door, asked.trusted)
-    done = await plans.register(folder, name=asked.name, trusted=asked.trusted, enabled=asked.enabled, by=who.user)
+    said = asked.model_dump(include=asked.model_fields_set & {"name", "trusted", "enabled"})
+    done = await plans.register(folder, **said, by=who.user)
     return reply(shape.ProjectOut, done, status=201, headers={"Location": f"/api/v1/projects/{done.id}"})
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from penstock.api.audited import AuditedRoute
 from penstock.api.plan import asked as body
 from penstock.api.plan import shapes as shape
-from penstock.api.plan.plan_routes import TAG, Planned, ProjectId, TaskId, moved
+from penstock.api.plan.plan_routes import TAG, Planned, ProjectId, TaskId, every, moved
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, may
 
@@ -24,7 +24,7 @@ _COMPLETE = body.CompleteAsked()
 
 @router.get("", response_model=shape.TaskList, summary="Its tasks")
 async def tasks(id: ProjectId, plans: Planned, status: Status = None, _: Caller = may("plan.read")) -> Response:
-    return reply(shape.TaskList, {"items": plans.tasks(id, status)})
+    return await every(plans.tasks(id, status))
 
 
 @router.post("", response_model=shape.TaskOut, status_code=201, summary="Add a task, and its file")

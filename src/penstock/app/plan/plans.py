@@ -51,9 +51,11 @@ class Plans:
         return project_view(self.door, project_row(self.door, project))
 
     async def register(
-        self, path: str | Path, *, name: str | None = None, trusted: bool = False, enabled: bool = True, by: str = ""
-    ) -> Project:
-        """Keep a folder as a project, and begin its run, idle. Raises BadInput, DocumentInvalid."""
+        self, path: str | Path, *, name: str | None = None, trusted: bool | None = None, enabled: bool | None = None,
+        by: str = "",
+    ) -> Project:  # fmt: skip
+        """Keep a folder as a project, and begin its run, idle. Of one that there is, what nothing is said of stays.
+        Raises BadInput, DocumentInvalid."""
         row = await projects.register(self.door, path, name=name, trusted=trusted, enabled=enabled)
         syncing.record_removed(self.door, row)
         return project_view(self.door, row)

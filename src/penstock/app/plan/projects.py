@@ -106,9 +106,11 @@ def project_view(door: Queries, row: ProjectRow) -> Project:
 # -- registering -------------------------------------------------------------------------------------------------------
 
 
-async def register(door: Penstock, path: str | Path, *, name: str | None, trusted: bool, enabled: bool) -> ProjectRow:
-    """Keep a folder as a project and begin its run, idle. A folder that is one already keeps its run; what changed in
-    its files is left to a sync. Raises BadInput, DocumentInvalid."""
+async def register(
+    door: Penstock, path: str | Path, *, name: str | None, trusted: bool | None, enabled: bool | None
+) -> ProjectRow:
+    """Keep a folder as a project and begin its run, idle. A folder that is one already keeps its run and what nothing
+    is said of; what changed in its files is left to a sync. Raises BadInput, DocumentInvalid."""
     folder = checked_folder(path)
     known = door.store.project_by_path(door.tenant, str(folder))
     if known is not None:
@@ -118,13 +120,17 @@ async def register(door: Penstock, path: str | Path, *, name: str | None, truste
     id = _free_id(door, name or str(plan.get("name") or folder.name))
     row = ProjectRow(
         tenant=door.tenant, id=id, name=name or id, path=str(folder),
-        title=str(plan.get("title") or plan.get("name") or folder.name), enabled=int(enabled), trusted=int(trusted),
-        created_at=door.now(),
+        title=str(plan.get("title") or plan.get("name") or folder.name), enabled=int(enabled is not False),
+        trusted=int(bool(trusted)), created_at=door.now(),
     )  # fmt: skip
     net = await _first_release(door, row, found)  # what is wrong is said before anything is kept
-    door.store.put_project(row)
-    await _start_run(door, row, net)
-    return project_row(door, id)
+    known = door.store.project_by_path(door.tenant, str(folder))
+    if known is None:
+        known = msgspec.structs.replace(row, id=_free_id(door, id))
+        door.store.put_project(known)
+    if known.run is None:  # else somebody was faster
+        await _start_run(door, known, net)
+    return project_row(door, known.id)
 
 
 async def change(
@@ -145,6 +151,8 @@ async def change(
     renewed = run is not None and run.status < COMPLETED and changed.trusted != row.trusted
     if renewed and run is not None and door.store.open_executions(door.tenant, row.id):
         raise Refused(why=f"agents of the project «{row.id}» are at work", hint="Stop its workflow first.")
+    if renewed and run is not None and door.store.review_count(run.id):
+        raise Refused(why=f"tasks of the project «{row.id}» wait for a review", hint="Approve or reject them first.")
     door.store.put_project(changed)
     if run is None:
         await begin_run(door, changed)
@@ -209,19 +217,27 @@ async def _first_release(
 
 
 async def _start_run(door: Penstock, row: ProjectRow, net: int) -> str:
+    """One run after the one that the row names, however many ask for it at once: by its key."""
+    key = f"project:{row.id}:{row.run or ''}"
     options: dict[str, Any] = {"pools": {POOL: 0}, "trigger": {"type": "MANUAL", "source": f"project:{row.id}"}}
-    start = Start(new_id(door.now()), door.hash_of(net), run_input(row), door.tenant, None, options)
+    start = Start(new_id(door.now()), door.hash_of(net), run_input(row), door.tenant, key, options)
     if not door.drives:
         await door.leave(start)
         return start.id
     await door.nets.prepare(net)
     host, waiter = door.host, ReplyWaiter(1)
     door.begin()
-    host.start_limits.check(door.tenant)
-    host.start(net, start.input, id=start.id, tenant=start.tenant, options=start.options, reply=waiter)
+    unborn, known = host.turns.starting.get((door.tenant, key)), door.store.run_by_key(door.tenant, key)
+    if known is not None:
+        return known.id
+    if unborn is not None:
+        host.send(unborn.no, C.nudge(), waiter, door.tenant)
+    else:
+        host.start_limits.check(door.tenant)
+        host.start(net, start.input, id=start.id, tenant=start.tenant, key=key, options=options, reply=waiter)
     host.wake_up()
     await door.heard(waiter)
-    return start.id
+    return start.id if unborn is None else unborn.id
 
 
 def run_input(row: ProjectRow) -> dict[str, Any]:

@@ -133,7 +133,7 @@ async def complete(door: Penstock, project: str, task: str, *, notes: str, by: s
     held = _Held(door, project, task)
     held.may("completed")
     if held.task.review_required:
-        return await review(door, project, task, "approve", comment=notes, by=by)
+        return await approve(door, project, task, comment=notes, by=by)
     output = {"by": by or "somebody", "notes": notes or "completed by hand"}
     return await held.send(C.resolve(task, output), "completed")
 
@@ -166,8 +166,15 @@ async def retry(door: Penstock, project: str, task: str) -> Task:
     if held.run.status < COMPLETED and firing is not None:
         return await held.send(C.retry("here", firing), "pending")
     statuses = {row.id: row.status for row in door.store.tasks(held.run.id)}
+    if held.run.status < COMPLETED:  # it had failed before this run began: only another run can do it
+        if "in_progress" in statuses.values():
+            hint = "Stop the workflow, and wait until nothing is at work and nothing waits for a review."
+            raise Refused(why=f"«{task}» had failed before, and other tasks are in progress", hint=hint)
+        await door.command(held.run, C.cancel("now"))
     await begin_run(door, held.project, {**statuses, task: "pending"})
     now = project_row(door, held.project.id)
+    if task_row(door, now, task).status == "failed":
+        raise Refused(why=f"somebody has begun anew without «{task}» at the same moment", hint="Ask once more.")
     run = run_of(door, now)
     if run is not None and POOL not in state.stopped:  # the workflow was going on: it does
         await door.command(run, C.limit(POOL, int(project_settings(door, now).get("max_concurrent", 3))))

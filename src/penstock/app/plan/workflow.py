@@ -55,6 +55,8 @@ async def _open_pool(door: Penstock, row: ProjectRow, most: int | None) -> None:
         raise BadInput(what="maxConcurrent", why="it is a number from 1 to 1000")
     run = run_of(door, row)
     assert run is not None
+    if run.status >= COMPLETED:  # a new run of a plan that has nothing left to do ends at once
+        return
     limit = most if most is not None else int(project_settings(door, row).get("max_concurrent", 3))
     await door.command(run, C.limit(POOL, limit))
 
@@ -128,9 +130,17 @@ def state_of(door: Queries, row: ProjectRow) -> WorkflowState:
         tasks={task.id: state_task(task) for task in tasks}, agents={each.name: state_agent(each) for each in agents},
         executions={each.session: state_execution(each) for each in _executions(door, row)}, run=row.run, why=why,
         prompt=row.status == "paused" and why == "restarted", stopping=row.status == "paused" and bool(running),
-        max_concurrent=int(project_settings(door, row).get("max_concurrent", 3)), running=running, counts=counts,
+        max_concurrent=_most(door, row, run), running=running, counts=counts,
         moves=moves_of(row, bool(running)),
     )  # fmt: skip
+
+
+def _most(door: Queries, row: ProjectRow, run: RunRow | None) -> int:
+    """T-7.2.1: as the workflow was started where it goes on here, else as the plan says."""
+    host = door.host_here
+    loaded = host.turns.runs.get(run.no) if host is not None and run is not None else None
+    given = loaded.run.st.pool_limits.get(POOL) if loaded is not None and loaded.run is not None else None
+    return given or int(project_settings(door, row).get("max_concurrent", 3))
 
 
 def moves_of(row: ProjectRow, running: bool) -> list[str]:

@@ -88,7 +88,7 @@ class WorkflowDriver:
     async def begin(self, plans: Plans) -> str | None:
         """The project whose workflow goes on now; None where somebody has to say first whether it shall."""
         wanted, by = self.wanted, asked_by(plans, self.wanted.by, "plan.write")
-        project = await plans.register(wanted.folder, trusted=wanted.trust, by=by)
+        project = await plans.register(wanted.folder, trusted=wanted.trust or None, by=by)
         state = plans.state(project.id)
         self._say(("project ", "bright_black"), (project.name, "bold"), (f"  {project.path}", "bright_black"))
         if state.prompt:

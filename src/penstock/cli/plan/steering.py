@@ -20,7 +20,7 @@ from penstock.cli.run import idle
 from penstock.store.address import driver_of
 
 _LOOK_S = 0.05  # seconds between two looks
-_QUIET_S = 0.5  # how long nothing must happen before a task that is not over counts as left
+_QUIET_S = 0.3  # how long nothing must happen before a store counts as idle
 
 
 def stop(
@@ -97,16 +97,19 @@ def execute(
 
 
 async def _until_over(asked: Asked, store: Path, task: str) -> Task:
-    """It is over when it has ended, waits for a review, or was left by an engine that has nothing else to do."""
+    """It has ended, or waits for a review. Where this process drives: nothing else is under way either, such as what
+    others have asked of it meanwhile."""
     door, busy_at = asked.plans.door, time.monotonic()
     while True:
         stands = asked.plans.task(asked.project, task).task
-        if stands.status not in ("pending", "in_progress") or stands.review_required or not _goes_on(asked, store):
+        over = stands.status not in ("pending", "in_progress") or stands.review_required
+        if not door.drives and (over or not _goes_on(asked, store)):
             return stands
-        if not door.drives or not idle(door.host):
-            busy_at = time.monotonic()
-        if time.monotonic() - busy_at > _QUIET_S:
-            return stands
+        if door.drives:
+            door.raise_if_stopped()
+            busy_at = busy_at if idle(door.host) else time.monotonic()
+            if time.monotonic() - busy_at > _QUIET_S:
+                return stands
         await asyncio.sleep(_LOOK_S)
 
 

@@ -10,11 +10,13 @@ import msgspec
 
 from penstock.app.penstock import Penstock
 from penstock.app.plan import reports
-from penstock.app.plan.projects import POOL, run_of
+from penstock.app.plan.files import sessions
+from penstock.app.plan.projects import POOL, project_settings, run_of
 from penstock.app.plan.reporting import report_bodies
 from penstock.app.plan.reporting.alerts import Alert, tell
 from penstock.app.plan.workflow import FATAL
 from penstock.errors import Refused
+from penstock.executors.parts.tasks.worktrees import MergeEnd
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED
 from penstock.store.projects import ProjectRow
@@ -55,12 +57,30 @@ class ChangeReports:
         about = f"{change.run}/{task.id}/{change.at}/{change.to}"
         if change.to == "completed":
             self._submit(row, "completion", report_bodies.completion(task, execution), f"{about}/completion")
+            await self._merge(door, row, task, execution)
             self._failed.pop((row.tenant, row.id), None)
         elif change.to == "failed":
             self._submit(row, "failure", report_bodies.failure(task, execution), f"{about}/failure")
             await self._three_alike(door, row, task)
         else:
             self._submit(row, "progress", report_bodies.progress(task, change.from_, change.to), f"{about}/progress")
+
+    async def _merge(self, door: Penstock, row: ProjectRow, task: TaskRow, execution: TaskExecutionRow | None) -> None:
+        """Doubtful work that somebody has approved in whichever way, of a plan that merges by itself."""
+        if execution is None or not execution.worktree or execution.merge != "kept":
+            return
+        rule = project_settings(door, row).get("merge", "auto")
+        if rule != "auto" or sessions.worktree_end(door, execution):
+            return
+        try:
+            end = await sessions.end_worktree(door, execution, "merge", task.title)
+        except Refused as refused:
+            end = MergeEnd("conflict", str(refused))
+        if end.merge == "conflict":
+            message = f"{task.id} was completed, and its work could not be merged: {end.note}"
+            body = report_bodies.incident("merge_conflict", message, task, execution, branch=execution.branch)
+            self._submit(row, "incident", body, f"{execution.session}/merge")
+            tell(door, row, [Alert(row.id, "merge", message)])
 
     def review(self, row: ProjectRow, task: TaskRow) -> None:
         """T-X.14: the reviewer is told."""

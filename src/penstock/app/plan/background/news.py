@@ -31,6 +31,8 @@ from penstock.store.tasks import TaskRow
 
 #: changes whose files are written in one go
 _AT_ONCE = 64
+#: how long a turn waits for the changes that it has made to be told: rounds, and seconds each
+_ROUNDS, _ROUND_S = 200, 0.005
 #: of review notes, what stands in a task file
 _NOTES = 2000
 log = logging.getLogger("penstock")
@@ -71,7 +73,7 @@ class PlanNews:
 
     def turned(self, loaded: LoadedRun, facts: list[F.Fact], _n: int, now: int) -> None:
         run = loaded.run
-        if run is None or "agents" not in run.net.pools:
+        if run is None or run.net.net.language != LANGUAGE:
             return
         reviews, incidents, migrated = list[str](), list[tuple[str, str, Any]](), False
         for fact in facts:
@@ -98,37 +100,46 @@ class PlanNews:
             await self._wake.wait()
 
     async def work_off(self) -> None:
+        """What is in the queue. Who is cancelled leaves what was not told: it is told when this is asked for again."""
         self.working = True
         try:
             while self.items:
-                item = self.items[0]
-                taken = 1
+                changes = self._changes()
                 try:
-                    if isinstance(item, SessionEvent):
-                        self.feed.heard(item)
-                        if item.kind in ("started", "ended"):  # T-9.1.3
-                            self.saver.mark((item.tenant, item.project))
-                    elif isinstance(item, Turn) and not item.late:
-                        await self._after_its_changes(item)
-                    elif isinstance(item, Turn):
-                        await self._turn(item)
-                    else:
-                        changes = self._changes()
-                        taken = len(changes)
-                        await self._tell_changes(changes)
-                except PenstockError as error:
+                    await (self._tell_changes(changes) if changes else self._one(self.items[0]))
+                except asyncio.CancelledError:
+                    raise
+                except Exception as error:
+                    self._drop(len(changes) or 1)
+                    if not isinstance(error, PenstockError):
+                        raise
                     log.warning("news of a plan were not told: %s %s", error.code, error)
-                finally:
-                    for _ in range(taken):
-                        self.items.popleft()
+                else:
+                    self._drop(len(changes) or 1)
         finally:
             self.working = False
+
+    def _drop(self, count: int) -> None:
+        for _ in range(count):
+            self.items.popleft()
+
+    async def _one(self, item: SessionEvent | Turn) -> None:
+        if isinstance(item, SessionEvent):
+            self.feed.heard(item)
+            if item.kind in ("started", "ended"):  # T-9.1.3
+                self.saver.mark((item.tenant, item.project))
+        elif not item.late:
+            await self._after_its_changes(item)
+        else:
+            await self._turn(item)
 
     async def _after_its_changes(self, turn: Turn) -> None:
         """Who listens to tasks is told by the engine's next iteration."""
         runtime = self.door.host.turns.rows.runtimes[LANGUAGE]
-        while runtime is not None and runtime.wrote:
-            await asyncio.sleep(0)
+        for number in range(_ROUNDS):  # an engine that has stopped tells nobody
+            if runtime is None or not runtime.wrote:
+                break
+            await asyncio.sleep(0 if number < _ROUNDS // 2 else _ROUND_S)
         self._put(turn._replace(late=True))
 
     def _changes(self) -> list[Any]:

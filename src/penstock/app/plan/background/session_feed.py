@@ -22,15 +22,14 @@ class SessionFeed:
     def __init__(self, door: Penstock, hub: PlanEvents) -> None:
         self.door, self.hub = door, hub
         self.rows: dict[str, SessionRow] = {}
+        self.spoken: dict[str, SessionEvent] = {}
         self.unsaved: dict[str, None] = {}
 
     def heard(self, event: SessionEvent) -> None:
-        known = self.rows.get(event.session)
-        if known is None:  # one that was adopted has a row already
-            known = self.door.store.session(event.session) or SessionRow(
-                session=event.session, tenant=event.tenant, project=event.project
-            )
-        self.rows[event.session] = _changed(known, event)
+        if event.kind != "stream":
+            self.rows[event.session] = _changed(self._row(event), event)
+        elif event.data.get("text"):  # there may be very many: the last one is looked at when it is written
+            self.spoken[event.session] = event
         self.unsaved[event.session] = None
         if event.name:
             self.hub.publish(event.tenant, event.project, event.name, _data(event), event.at)
@@ -39,8 +38,16 @@ class SessionFeed:
         if event.kind == "ended":
             self.rows.pop(event.session, None)
 
+    def _row(self, event: SessionEvent) -> SessionRow:
+        """One that was adopted has a row already."""
+        known = self.rows.get(event.session) or self.door.store.session(event.session)
+        return known or SessionRow(session=event.session, tenant=event.tenant, project=event.project)
+
     def save(self) -> None:
         """Writes what is new, in one commit."""
+        for event in self.spoken.values():
+            self.rows[event.session] = _changed(self._row(event), event)
+        self.spoken.clear()
         rows = [self.rows[session] for session in self.unsaved if session in self.rows]
         self.unsaved.clear()
         self.door.store.put_sessions(rows)

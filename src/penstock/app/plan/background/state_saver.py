@@ -77,7 +77,11 @@ class StateSaver:
         if state is None:
             return
         began = time.monotonic()
-        await asyncio.to_thread(write_state, Path(state.project_path), state)
+        try:
+            await asyncio.to_thread(write_state, Path(state.project_path), state)
+        except asyncio.CancelledError:
+            self.dirty[key] = None
+            raise
         took = time.monotonic() - began
         held = self.known.get(key)
         if held is not None:

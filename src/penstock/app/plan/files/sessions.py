@@ -13,6 +13,8 @@ from penstock.executors.parts.agent_streams import read_events
 from penstock.executors.parts.sessions import session_files
 from penstock.executors.parts.sessions.session import beat, session_folder
 from penstock.executors.parts.tasks import worktrees
+from penstock.executors.parts.tasks.attempt_record import tail_of
+from penstock.executors.parts.tasks.attempt_setup import secrets_of
 from penstock.executors.parts.tasks.worktrees import GitFailed, MergeEnd
 from penstock.store.tasks import TaskExecutionRow
 
@@ -43,18 +45,18 @@ def read_log(door: Queries, execution: TaskExecutionRow, after: int, limit: int)
     ]
     return SessionLog(
         lines=lines, next=found[-1].number if found else after, ended=execution.completed_at is not None and not found,
-        stderr=_tail(folder_of(door, execution) / session_files.ERR),
+        stderr=_stderr(folder_of(door, execution)),
     )  # fmt: skip
 
 
-def _tail(path: Path) -> str:
-    """Its last bytes: that is where a program says why it did not start."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _STDERR_BYTES))
-            return file.read(_STDERR_BYTES).decode(errors="replace")
-    except OSError:
-        return ""
+def _stderr(folder: Path) -> str:
+    """Its last bytes: that is where a program says why it did not start. Without secrets, also one that is cut."""
+    secrets = secrets_of(folder)
+    most = _STDERR_BYTES + max((len(secret.encode(errors="replace")) for secret in secrets), default=0)
+    text = tail_of(folder / session_files.ERR, most)
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text[-_STDERR_BYTES:]
 
 
 def read_diff(door: Queries, execution: TaskExecutionRow) -> str:

@@ -12,12 +12,13 @@ import msgspec
 
 from penstock.executors.contract import Request, Services
 from penstock.executors.parts.agent_streams import SHAPES, Shape
+from penstock.executors.parts.sessions import session_files
 from penstock.executors.parts.sessions.session import session_folder, standing_of
 from penstock.executors.parts.sessions.session_id import session_id
 from penstock.executors.parts.tasks import worktrees
 from penstock.executors.parts.tasks.attempt_record import read_record, write_file
 from penstock.executors.parts.tasks.completion import COMMAND_S, Criterion, argv_of, criteria_of
-from penstock.executors.parts.tasks.session_stream import Budget
+from penstock.executors.parts.tasks.session_stream import SECRET_CHARS, Budget
 from penstock.executors.parts.tasks.task_prompt import Resume, build_task_query, task_context
 from penstock.executors.parts.tasks.worktrees import GitFailed, Worktree
 
@@ -147,6 +148,13 @@ def environment_of(request: Request, services: Services, arguments: TaskArgument
         "PENSTOCK_AGENT": arguments.agent_name, "PENSTOCK_PROJECT": str(arguments.project),
     }  # fmt: skip
     return env, secrets
+
+
+def secrets_of(folder: Path) -> list[str]:
+    """What a session was given by name, as far as this process has it: no text of the session may hold it."""
+    told = session_files.read(folder / session_files.SPEC) or {}
+    names = [name for name in _names(told.get("env")) if name not in BASE_ENV and not name.startswith("PENSTOCK_")]
+    return [os.environ[name] for name in names if len(os.environ.get(name, "")) >= SECRET_CHARS]
 
 
 def base_environment() -> dict[str, str]:

@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 import threading
@@ -85,6 +86,10 @@ def worktree_place(root: Path, project: Path, run: str, session: str) -> Path:
     place = (root / "worktrees").resolve()
     if place.is_relative_to(project.resolve()):
         place = Path(tempfile.gettempdir()) / f"penstock-worktrees-{os.getuid()}"
+        place.mkdir(mode=0o700, exist_ok=True)
+        about = place.lstat()
+        if about.st_uid != os.getuid() or stat.S_ISLNK(about.st_mode) or about.st_mode & 0o022:
+            raise GitFailed(f"others can write to «{place}»")  # everybody can make a folder of that name there
     return place / run / session
 
 
@@ -126,6 +131,7 @@ def commit_changes(worktree: Worktree, message: str, diff: Path, never: Sequence
     path = Path(worktree.path)
     if not path.is_dir() or not Path(worktree.git_dir).is_dir():
         raise GitFailed("the worktree is gone")
+    _check_common(worktree)
     changed = _changed_settings(worktree.settings, path, worktree.git_dir)
     git = partial(_git, path, settings=changed, git_dir=worktree.git_dir)
     inside = Path(worktree.folder).relative_to(worktree.path)
@@ -147,6 +153,16 @@ def commit_changes(worktree: Worktree, message: str, diff: Path, never: Sequence
     if diff.stat().st_size > DIFF_BYTES:
         os.truncate(diff, DIFF_BYTES)
     return Change(commit if files else None, files, added, removed)
+
+
+def _check_common(worktree: Worktree) -> None:
+    """The agent may write to its part of `.git`, which names the folder that settings come from."""
+    try:
+        named = Path(worktree.git_dir, Path(worktree.git_dir, "commondir").read_text().strip()).resolve()
+    except (OSError, ValueError):
+        named = None
+    if named != Path(worktree.common):
+        raise GitFailed("the agent has made its worktree that of another repository")
 
 
 def merge(worktree: Worktree, message: str) -> MergeEnd:
@@ -255,7 +271,8 @@ def _git(
     given = {**(settings or {}), **(_SAFE if safe else {})}
     environment = _environment(given)
     if git_dir:
-        environment |= {"GIT_DIR": git_dir, "GIT_WORK_TREE": str(cwd)}
+        # nothing is fetched: what the agent has put there could name the program that does it
+        environment |= {"GIT_DIR": git_dir, "GIT_WORK_TREE": str(cwd), "GIT_ALLOW_PROTOCOL": ""}
     program = shutil.which("git") or "git"
     for tries in range(_LOCKED_TRIES):
         try:
