@@ -302,6 +302,9 @@ _RUN = ("cancel", "pause", "resume", "retry", "compensate", "fork", "signal", "r
 _INBOX = (
     "approve", "reject", "judge", "respond", "claim", "release", "delegate", "comment", "escalate", "looking",
 )  # fmt: skip
+_TASK = (
+    "execute", "start", "complete", "cancel", "retry", "review-approve", "review-reject", "force-complete",
+)  # fmt: skip
 _ITEM = ("start", "submit", "approve", "reject", "rework", "set-mode", "take-over", "delegate", "comment")
 NO_WAY = {
     "POST /session", "DELETE /session", "POST /dev/session", "PATCH /runs/{run}/variables", "POST /runs:batch",
@@ -328,16 +331,22 @@ NO_WAY = {
     "DELETE /dlq/{run}", "POST /dlq/{run}/replay", "POST /dlq/replay",
     "POST /circuit-breakers/{workflow}/{node}/reset", "POST /inventory/release", "POST /config-proposals/{id}/reject",
     *(f"POST /{path.removesuffix('s')}-proposals/{{id}}/reject" for path in GOVERNED),
+    # a project is a folder: its files run as they are, as with `penstock run`, and nothing is released
+    "POST /projects", "PATCH /projects/{id}", "POST /projects/{id}:sync", "POST /projects/{id}:check",
+    "POST /projects/{id}/tasks", "PATCH /projects/{id}/tasks/{tid}", "POST /projects/{id}/tasks/{tid}/worktree",
+    *(f"POST /projects/{{id}}/tasks/{{tid}}:{verb}" for verb in _TASK),
+    *(f"POST /projects/{{id}}/workflow:{verb}" for verb in ("start", "stop", "resume", "reset")),
+    "POST /projects/{id}/executions/{sid}:heartbeat", "POST /reports:collect",
 }  # fmt: skip
 #: commands that look, drive runs, or work on what is in force already; `run` and `fork` run a file, and release nothing
 NO_WAY_CLI = {
     "demo", "dev", "serve", "check", "run", "work", "ps", "show", "trace", "replay", "fork", "signal", "respond",
-    "inbox", "approve", "reject", "outbox", "cancel", "pause", "resume", "retry", "compensate", "draw", "verify",
-    "doctor", "rebuild", "bench", "version", "events ls", "releases ls", "releases show", "releases reject",
+    "inbox", "approve", "reject", "outbox", "cancel", "pause", "resume", "retry", "compensate", "migrate", "draw",
+    "verify", "doctor", "rebuild", "bench", "version", "events ls", "releases ls", "releases show", "releases reject",
     "releases deprecate", "releases diff", "registry ls", "registry get", "registry proposals", "registry reject",
     "keys ls", "keys revoke", "audit verify", "audit ls", "audit head",
 }  # fmt: skip
-NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch"}
+NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch", "plan"}
 NO_WAY_PIPELINE = {"ingest", "ls", "show", "logs", "cancel", "retry", "dlq", "usage", "schedule", "schedules", "trace"}
 NO_WAY_PROCESS = {
     "ls", "show", "bpmn", "versions", "diff", "reject", "instance", "terminate", "compensate", "events",

@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.errors import Refused
+from penstock.app.plan.background import news
+from penstock.app.plan.background.schedules import fire
+from penstock.app.plan.projects import project_row
+from penstock.errors import ApproverDenied, Refused
 from tests.app.plans import (
     a_project,
     claims,
@@ -136,3 +142,104 @@ async def test_who_registers_again_changes_nothing_that_he_does_not_say(tmp_path
         scenario(folder, a=claims("x", "y"))
         await plans.review_reject("p", "a", comment="y is missing")
         await settled(plans, "p")
+
+
+@played
+async def test_a_scheduled_task_whose_file_alone_was_written_is_made_up_for(tmp_path: Path) -> None:
+    """T-X.40: the engine was killed between the file and the run; the same time comes once more."""
+    folder = a_project(tmp_path / "p", {"a": {}, "nightly": {"schedule": "0 1 * * *"}})
+    async with driven(tmp_path / "s.db", work=False) as plans:
+        await plans.register(folder)
+        write_task(folder, "nightly-20261118T0100", trigger="scheduled")
+        at = round(datetime(2026, 11, 18, 1, 0, tzinfo=UTC).timestamp() * 1000)
+        row = project_row(plans.door, "p")
+        assert await fire(plans.door, row, "nightly", "tasks/nightly.md", at) == 1
+        assert await fire(plans.door, row, "nightly", "tasks/nightly.md", at) == 0
+        assert one(plans, "p", "nightly-20261118T0100").trigger == "scheduled"
+
+
+def test_what_is_being_told_when_the_server_ends_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """T-5.2.10, T-10.1.5: the completion report of a task that was completed just before."""
+    folder, write, written = a_project(tmp_path / "p", {"a": {}}), news._write_files, threading.Event()
+
+    def slowly(writes: list[tuple[Path, str, dict[str, Any]]]) -> None:
+        if any(fields["status"] == "completed" for _, _, fields in writes):
+            written.set()
+            time.sleep(0.2)
+        write(writes)
+
+    async def play() -> None:
+        async with driven(tmp_path / "s.db") as plans:
+            await plans.register(folder)
+            await plans.execute("p", "a")
+            await until(written.is_set)
+        async with driven(tmp_path / "s.db", work=False) as plans:
+            assert [each.body["taskId"] for each in plans.reports("completion", "p") if each.body["taskId"]] == ["a"]
+
+    monkeypatch.setattr(news, "_write_files", slowly)
+    asyncio.run(play())
+
+
+def test_what_an_agent_says_on_stderr_is_shown_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """T-X.12: also one of which only the end is in what is shown."""
+    secret = "sk-very-secret-value"
+    monkeypatch.setenv("MODEL_KEY", secret)
+    said = f"{secret}{'.' * (4096 - 10)} bad key {secret}\n"
+    steps = [{"init": True}, {"stderr": said}, {"result": "done"}]
+    folder = a_project(tmp_path / "p", {"a": {}}, scenarios={"a": steps}, env=["MODEL_KEY"])
+
+    async def play() -> None:
+        async with driven(tmp_path / "s.db") as plans:
+            await plans.register(folder)
+            await plans.execute("p", "a")
+            await until(lambda: one(plans, "p", "a").status == "completed")
+            shown = plans.log("p", plans.executions("p")[0].session).stderr
+            assert "bad key ***" in shown
+            assert "value" not in shown
+
+    asyncio.run(play())
+
+
+@played
+async def test_who_rejects_while_it_is_merged_is_refused(tmp_path: Path) -> None:
+    """T-X.14: else the work of a task that was sent back would be in the project, and its worktree gone."""
+    works = [{"init": True}, {"edit": {"new.txt": "new\n"}}, *claims("x")[1:]]
+    folder = a_project(tmp_path / "p", {"a": {"success_criteria": ["x", "y"]}}, scenarios={"a": works})
+    for line in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "begin"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *line], cwd=folder, check=True)
+    async with driven(tmp_path / "s.db") as plans:
+        await plans.register(folder)
+        await plans.start("p")
+        await until(lambda: one(plans, "p", "a").review_required)
+        approved = asyncio.ensure_future(plans.review_approve("p", "a"))
+        await asyncio.sleep(0)
+        for other in (
+            plans.review_reject("p", "a", comment="no"),
+            plans.cancel("p", "a"),
+            plans.review_approve("p", "a"),
+        ):
+            with pytest.raises(Refused, match="at this moment"):
+                await other
+        assert (await approved).status == "completed"
+        assert (folder / "new.txt").exists()
+        await settled(plans, "p")
+
+
+@played
+async def test_only_the_reviewers_of_a_plan_decide(tmp_path: Path) -> None:
+    """T-X.14: where plan.yaml names some; a name is a user's, role:NAME is whoever has the role."""
+    folder = a_project(
+        tmp_path / "p", {"a": {"success_criteria": ["x", "y"]}}, scenarios={"a": claims("x")}, reviewers=["lee"]
+    )
+    async with driven(tmp_path / "s.db") as plans:
+        await plans.register(folder)
+        await plans.start("p")
+        await until(lambda: one(plans, "p", "a").review_required)
+        for who in ("kim", ""):
+            for asked in (plans.review_approve("p", "a", by=who), plans.complete("p", "a", by=who)):
+                with pytest.raises(ApproverDenied):
+                    await asked
+            with pytest.raises(ApproverDenied):
+                await plans.review_reject("p", "a", comment="no", by=who)
+        assert one(plans, "p", "a").review_required
+        assert (await plans.review_approve("p", "a", by="lee")).status == "completed"

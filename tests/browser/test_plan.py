@@ -244,7 +244,7 @@ def test_the_example_is_run_watched_and_reviewed(chromium: Any, tmp_path: Path, 
         page.get_by_role("button", name="계획 돌리기").click()
         confirm(page, "계획 돌리기")
         expect(column(page, "finished").locator("[data-task]")).to_have_count(4)
-        column(page, "review").get_by_role("button", name="Proofread", exact=False).first.click()
+        column(page, "review").get_by_role("button", name="Proofread everything").click()
         expect(page.get_by_role("tab", selected=True)).to_contain_text("기준 7/10")
         page.get_by_role("tab", name="바뀐 파일").click()
         expect(page.locator(".work-file summary")).to_contain_text("public/report.txt")
@@ -267,11 +267,13 @@ def routes(site: PlanSite) -> list[str]:
     cycle.task("b", depends_on=["a"])
     loop = site.registered(cycle)
     empty = site.registered(ProjectFolder(site.projects / "empty"))
+    run = review.get()["run"]
     return [
         "/plans", f"/plans/{review.id}", f"/plans/{review.id}?task=map", f"/plans/{review.id}?task=map&tab=diff",
         f"/plans/{review.id}?task=map&tab=live", f"/plans/{review.id}?task=report", f"/plans/{review.id}?view=graph",
         f"/plans/{review.id}?view=lanes", f"/plans/{review.id}?view=reports", f"/plans/{bad.id}?view=reports",
         f"/plans/{bad.id}?task=load&tab=attempts", f"/plans/{bad.id}?task=load&tab=live",
+        f"/runs/{run}", f"/runs/{run}?node=map&tab=task", f"/inbox/{run}/map",
         f"/plans/{loop.id}?view=graph", f"/plans/{empty.id}", f"/plans/{empty.id}?view=graph",
     ]  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -326,12 +327,16 @@ def test_t_a_17_after_a_kill_of_the_process_the_living_are_adopted(made: Made) -
 
 
 def _kill_with_its_supervisor(pid: int) -> None:
-    """As an OOM killer would: whoever watches it is gone, too, so that nobody has seen how it ended."""
-    with open(f"/proc/{pid}/stat") as file:
-        parent = int(file.read().rpartition(")")[2].split()[1])
-    kill(parent)
-    kill(pid)
-    until(lambda: alive(pid) or alive(parent), lambda lives: not lives)
+    """As an OOM killer would: those who watch it are gone, too, so that nobody has seen how it ended."""
+    supervisor = _parent(pid)
+    guard = _parent(supervisor)
+    for each in (guard, supervisor, pid):
+        kill(each)
+    until(lambda: [alive(each) for each in (guard, supervisor, pid)], lambda lives: not any(lives))
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 @pytest.mark.parametrize("saved", ["{", '{"schemaVersion": 99}', '{"schemaVersion": 1, "status": 7}'])

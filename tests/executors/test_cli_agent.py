@@ -18,6 +18,7 @@ from penstock.executors import BUILTIN
 from penstock.executors.cli_agent import CliAgentExecutor, SessionEvent
 from penstock.executors.contract import Done, Failed, Outcome, Request, Returned, Services, Stoppable
 from penstock.executors.parts.agent_streams import read_events
+from penstock.executors.parts.files.path_policy import PathPolicy
 from penstock.executors.parts.sessions import landlock, process_tree, session_files
 from penstock.executors.parts.sessions.session import SessionSpec, read_state, session_mark
 from penstock.executors.parts.sessions.session_id import session_id
@@ -595,3 +596,19 @@ def test_what_never_began_does_not_begin_after_a_restart(plan: OneTask) -> None:
     assert (end.kind, end.pid) == ("stopped", None)
     assert asyncio.run(plan.executor.run(again, plan.services)) == Returned("lost")
     assert plan.done(2)["attempt"] == 2
+
+
+def test_on_a_shared_machine_only_the_operator_names_what_agents_see(
+    plan: OneTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T-X.12: the environment of the server is not the tenant's."""
+    monkeypatch.setenv("OPERATOR_KEY", "the-operator's-own")
+    monkeypatch.setenv("MODEL_KEY", "for-every-tenant")
+    plan.args["agent"]["env"] = plan.args["limits"]["env"] = ["OPERATOR_KEY"]
+    plan.settings = {"agents.env": ["MODEL_KEY"]}
+    shared = msgspec.structs.replace(plan.services, path_policy=PathPolicy(shared=True))
+    plan.script({"environ": "env.json"}, {"result": "ok"})
+    assert isinstance(asyncio.run(plan.executor.run(plan.request(), shared)), Done)
+    seen = json.loads((plan.project.path / "env.json").read_text())
+    assert seen["MODEL_KEY"] == "for-every-tenant"
+    assert "OPERATOR_KEY" not in seen

@@ -196,6 +196,27 @@ def test_t_x_32_put_back_is_pending_again_and_counts_as_no_retry() -> None:
     assert m.status == "COMPLETED" and len(m.st.parked) == 1
 
 
+def test_t_x_32_what_somebody_wanted_is_put_back_for_good() -> None:
+    """T-X.32, T-X.25: of a stopped plan nothing begins again, also not what was executed by hand."""
+    m = Sim(pooled([worker("t1"), worker("t2", max=1)], most=2), options={"pools": {"p": 0}})
+    m.do(C.execute("t1"), C.execute("t2"))
+    m.bad("t2", category="transient")
+    m.do(C.stop("t1", "put_back"), C.stop("t2", "put_back"))
+    m.bad("t1", "STOPPED", "cancelled")
+    assert at_work(m) == {} and m.st.wanted == {} and m.firing("t1").phase == m.firing("t2").phase == 6
+    m.do(C.limit("p", 2))
+    assert at_work(m) == {"t1": "a", "t2": "b"}
+
+
+def test_t_x_14_what_is_rejected_in_a_stopped_plan_is_pending() -> None:
+    """T-X.14: it goes back to pending, and begins when the plan does."""
+    m = Sim(pooled([worker("t1")]), options={"pools": {"p": 0}})
+    m.do(C.execute("t1"))
+    m.ok("t1", {"confidence": 10})
+    m.do(C.work(m.firing("t1").no, "reject", "ann", None, "again"))
+    assert m.firing("t1").phase == 6 and m.status == "WAITING" and m.st.wanted == {}
+
+
 def test_t_x_18_a_fatal_failure_stops_the_pool() -> None:
     """T-X.18, T-7.1.8: the task has failed, nobody begins anything else, and it is told."""
     m = Sim(pooled([worker("t1", max=3), worker("t2"), worker("t3")], most=1))

@@ -92,7 +92,7 @@ def check_places(m: Sim) -> None:
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_t_7_2_laws_of_places(seed: int) -> None:
+def test_laws_of_places(seed: int) -> None:
     """T-7.2.1, T-7.2.3, T-2.3.1, T-9.2.3: at every moment, whatever happens and wherever it crashes; and every plan
     ends, or says what keeps it."""
     rng = random.Random(seed)

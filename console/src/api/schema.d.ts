@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 82e0274a6dfab330864f96c444298663092e49373e08a178cecc2c8db90f796f.
+ * Made from 1170054e1b6604ac92c1a090abedb8ea6e512d7146dd7395fd8e419d4ea14691.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -75,14 +75,6 @@ export interface components {
         ApprovalPage: {
             items: components["schemas"]["ApprovalOut"][];
             next: string | null;
-        };
-        ApproveAsked: {
-            approver_id?: string | null;
-            comment?: string | null;
-            result_overrides?: {
-                [key: string]: unknown;
-            } | null;
-            version?: number | null;
         };
         AttemptOut: {
             code: string | null;
@@ -221,6 +213,11 @@ export interface components {
             mode: string;
             reason?: string | null;
         };
+        CanExecuteOut: {
+            blockingTasks: string[];
+            canExecute: boolean;
+            reason: string;
+        };
         CareAsked: {
             first?: number | null;
             most_failed?: number | null;
@@ -283,6 +280,12 @@ export interface components {
             name: string;
             type: string;
         };
+        CollectedOut: {
+            alerts: components["schemas"]["ProjectAlertOut"][];
+            archived: number;
+            reports: components["schemas"]["ReportOut"][];
+            skipped: components["schemas"]["SkippedProjectOut"][];
+        };
         CommentAsked: {
             text: string;
         };
@@ -303,11 +306,25 @@ export interface components {
             status: string;
             steps: components["schemas"]["StepOut"][];
         };
+        CompleteAsked: {
+            /** @default  */
+            notes: string;
+        };
         CorrelationOut: {
             executions: components["schemas"]["TracedExecutionOut"][];
             extractions: components["schemas"]["TracedExtractionOut"][];
             files: components["schemas"]["ExecutionFileOut"][];
             traceId: string;
+        };
+        CriterionOut: {
+            how: string;
+            matched: boolean | null;
+            text: string;
+        };
+        CycleEdgeOut: {
+            from: string;
+            optional: boolean;
+            to: string;
         };
         DashboardOut: {
             /** Format: date-time */
@@ -343,6 +360,16 @@ export interface components {
         DeadLettersOut: {
             messages: number;
             rate: number | null;
+        };
+        DeadlockList: {
+            items: components["schemas"]["DeadlockOut"][];
+        };
+        DeadlockOut: {
+            cycle: string[];
+            edges: components["schemas"]["CycleEdgeOut"][];
+            optional: boolean;
+            removed: string[];
+            suggestions: string[];
         };
         DeadMessageOut: {
             body: string;
@@ -605,6 +632,11 @@ export interface components {
             name: string;
             to: number;
         };
+        DiffStatOut: {
+            added: number;
+            files: number;
+            removed: number;
+        };
         DiscoveredAsked: {
             base_proc_def_id?: string | null;
             bottlenecks?: unknown[] | null;
@@ -689,6 +721,11 @@ export interface components {
         EventPage: {
             items: components["schemas"]["KeptEvent"][];
             next: string | null;
+        };
+        ExecuteAsked: {
+            /** @default false */
+            queue: boolean;
+            skill?: string | null;
         };
         Execution: {
             checkpoints: number;
@@ -987,6 +1024,9 @@ export interface components {
             unfinished: number;
             writing: string[];
         };
+        ForceAsked: {
+            reason: string;
+        };
         ForeseenOut: {
             /** Format: date-time */
             at: string;
@@ -1084,6 +1124,23 @@ export interface components {
             status: string;
             store: string;
             version: string;
+        };
+        HealthIssueOut: {
+            kind: string;
+            level: string;
+            subject: string;
+            text: string;
+        };
+        HealthOut: {
+            checkedAt: string | null;
+            failures: string[];
+            issues: components["schemas"]["HealthIssueOut"][];
+            missing: string[];
+            project: string;
+            score: number | null;
+            status: string;
+            stuck: string[];
+            zombies: string[];
         };
         HistoryOut: {
             items: components["schemas"]["TransitionOut"][];
@@ -1428,6 +1485,31 @@ export interface components {
         MessagePage: {
             items: components["schemas"]["MessageOut"][];
         };
+        MigrateAsked: {
+            /** @default false */
+            dry_run: boolean;
+            name: string;
+            /** @default {} */
+            nodes: {
+                [key: string]: string;
+            };
+            version?: number | null;
+        };
+        MigrationOut: {
+            added: string[];
+            after: string;
+            at_work: string[];
+            before: string;
+            done: boolean;
+            obstacles: string[];
+            removed: string[];
+            renamed: {
+                [key: string]: string;
+            };
+            run: string;
+            tokens_dropped: string[];
+            tokens_put: string[];
+        };
         MiningAsked: {
             /** @default unknown */
             algorithm: string;
@@ -1477,6 +1559,9 @@ export interface components {
             nextAt: string;
             pipelineCode: string;
             zone: string;
+        };
+        NextTask: {
+            task: components["schemas"]["TaskOut"] | null;
         };
         NodeExecution: {
             attempt: number;
@@ -1552,9 +1637,40 @@ export interface components {
         penstock__api__pipeline__shapes__RetryAsked: {
             mode?: ("resume" | "rerun") | null;
         };
+        penstock__api__plan__asked__ApproveAsked: {
+            /** @default  */
+            comment: string;
+        };
+        penstock__api__plan__asked__RejectAsked: {
+            comment: string;
+        };
+        penstock__api__plan__asked__StartAsked: {
+            /** @default false */
+            force: boolean;
+            maxConcurrent?: number | null;
+        };
+        penstock__api__process__work_item_shapes__ApproveAsked: {
+            approver_id?: string | null;
+            comment?: string | null;
+            result_overrides?: {
+                [key: string]: unknown;
+            } | null;
+            version?: number | null;
+        };
+        penstock__api__shapes__definitions__RejectAsked: {
+            feedback: string;
+        };
         penstock__api__shapes__runs__RetryAsked: {
             /** @default here */
             how: string;
+        };
+        penstock__api__shapes__runs__StartAsked: {
+            definition: string;
+            input?: unknown;
+            key?: string | null;
+            /** @default 1000 */
+            priority: number;
+            version?: number | null;
         };
         PipelineAlarmOut: {
             comparison: string;
@@ -1641,15 +1757,18 @@ export interface components {
             verb: string;
         };
         Problem: {
+            blockingTasks?: string[] | null;
             code: string;
             decided?: components["schemas"]["DecidedBy"] | null;
             detail: string;
             findings?: components["schemas"]["FoundOut"][] | null;
+            from?: string | null;
             hint?: string | null;
             reason?: string | null;
             state?: string | null;
             status: number;
             title: string;
+            to?: string | null;
             trace_id?: string | null;
             type: string;
             where?: string | null;
@@ -1731,6 +1850,50 @@ export interface components {
             proc_inst_id: string;
             status: string;
         };
+        ProjectAlertOut: {
+            kind: string;
+            project: string;
+            text: string;
+        };
+        ProjectAsked: {
+            /** @default true */
+            enabled: boolean;
+            name?: string | null;
+            path: string;
+            /** @default false */
+            trusted: boolean;
+        };
+        ProjectChange: {
+            enabled?: boolean | null;
+            trusted?: boolean | null;
+        };
+        ProjectList: {
+            items: components["schemas"]["ProjectOut"][];
+        };
+        ProjectOut: {
+            checkedAt: string | null;
+            counts: {
+                [key: string]: number;
+            };
+            /** Format: date-time */
+            createdAt: string;
+            enabled: boolean;
+            git: boolean;
+            health: string;
+            id: string;
+            lastSeenAt: string | null;
+            maxConcurrent: number;
+            missing: boolean;
+            name: string;
+            path: string;
+            review: number;
+            run: string | null;
+            score: number | null;
+            status: string;
+            title: string;
+            trusted: boolean;
+            why: string;
+        };
         ProposalOut: {
             /** Format: date-time */
             at: string;
@@ -1803,9 +1966,6 @@ export interface components {
             run: string;
             state: string | null;
         };
-        RejectAsked: {
-            feedback: string;
-        };
         ReleaseAsked: {
             /** @default  */
             reason: string;
@@ -1830,6 +1990,19 @@ export interface components {
         Replayed: {
             of: string;
             run: string;
+        };
+        ReportList: {
+            items: components["schemas"]["ReportOut"][];
+        };
+        ReportOut: {
+            body: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            generatedAt: string;
+            id: string;
+            project: string | null;
+            type: string;
         };
         ResolveAsked: {
             node: string;
@@ -2009,6 +2182,22 @@ export interface components {
             key?: string | null;
             token?: string | null;
         };
+        SessionDiff: {
+            diff: string;
+            session: string;
+        };
+        SessionLineOut: {
+            at: string | null;
+            data: unknown;
+            kind: string;
+            text: string;
+        };
+        SessionLogOut: {
+            ended: boolean;
+            lines: components["schemas"]["SessionLineOut"][];
+            next: number;
+            stderr: string;
+        };
         SetModeAsked: {
             /** @enum {string} */
             mode: "AUTONOMOUS" | "SUPERVISED" | "MANUAL";
@@ -2037,6 +2226,10 @@ export interface components {
         SkipAsked: {
             node: string;
             reason: string;
+        };
+        SkippedProjectOut: {
+            project: string;
+            why: string;
         };
         SlowOut: {
             count: number;
@@ -2107,17 +2300,33 @@ export interface components {
         StageLogPage: {
             items: components["schemas"]["StageLogOut"][];
         };
-        StartAsked: {
-            definition: string;
-            input?: unknown;
-            key?: string | null;
-            /** @default 1000 */
-            priority: number;
-            version?: number | null;
-        };
         Started: {
             id: string;
             status: string;
+        };
+        StateAgentOut: {
+            currentTask: string | null;
+            lastUsedAt: string | null;
+            status: string;
+        };
+        StateExecutionOut: {
+            pid: number | null;
+            pidStartedAt: number | null;
+            startedAt: string | null;
+            status: string;
+            taskId: string;
+        };
+        StateTaskOut: {
+            assignedAgent: string | null;
+            progress: number | null;
+            startedAt: string | null;
+            status: string;
+        };
+        StatusEditOut: {
+            after: string;
+            before: string;
+            refused: string;
+            task: string;
         };
         StepOut: {
             activity_id: string;
@@ -2131,6 +2340,10 @@ export interface components {
             seq: number;
             status: string;
             workitem_id: string | null;
+        };
+        StopAsked: {
+            /** @default false */
+            now: boolean;
         };
         StuckOut: {
             count: number;
@@ -2153,6 +2366,18 @@ export interface components {
             new: boolean;
             version: components["schemas"]["VersionOut"];
         };
+        SyncOut: {
+            added: string[];
+            changed: string[];
+            findings: {
+                [key: string]: unknown;
+            }[];
+            migrated: boolean;
+            obstacles: string[];
+            release: string;
+            removed: string[];
+            statuses: components["schemas"]["StatusEditOut"][];
+        };
         TakenFile: {
             duplicateIds: string[];
             executionIds: string[];
@@ -2161,6 +2386,127 @@ export interface components {
         TakeOverAsked: {
             comment?: string | null;
             version?: number | null;
+        };
+        TaskAgentList: {
+            items: components["schemas"]["TaskAgentOut"][];
+        };
+        TaskAgentOut: {
+            command: string;
+            currentTask: string | null;
+            done: number;
+            failed: number;
+            lastError: string | null;
+            lastUsedAt: string | null;
+            name: string;
+            pid: number | null;
+            preset: string;
+            progress: number | null;
+            session: string | null;
+            silentS: number | null;
+            skills: string[];
+            status: string;
+        };
+        TaskAsked: {
+            [key: string]: unknown;
+        };
+        TaskChange: {
+            dependsOn: unknown[];
+        };
+        TaskDependencyOut: {
+            id: string;
+            optional: boolean;
+            removed: boolean;
+            resolved: boolean;
+            status: string;
+            weight: number;
+        };
+        TaskDetailOut: {
+            criteria: components["schemas"]["CriterionOut"][];
+            dependents: string[];
+            description: string;
+            executions: components["schemas"]["TaskExecutionOut"][];
+            references: string[];
+            skill: string | null;
+            task: components["schemas"]["TaskOut"];
+            timeoutS: number;
+        };
+        TaskExecutionList: {
+            items: components["schemas"]["TaskExecutionOut"][];
+        };
+        TaskExecutionOut: {
+            agent: string;
+            attempt: number;
+            branch: string | null;
+            code: string | null;
+            completedAt: string | null;
+            confidence: number | null;
+            costUsd: number;
+            criteria: components["schemas"]["CriterionOut"][];
+            diagnostics: unknown;
+            diffStat: components["schemas"]["DiffStatOut"] | null;
+            durationMs: number | null;
+            error: string | null;
+            exitCode: number | null;
+            hasDiff: boolean;
+            hasLog: boolean;
+            killFailed: boolean;
+            landlock: boolean | null;
+            lastHeartbeatAt: string | null;
+            lastLine: string;
+            logTail: string;
+            matched: string[];
+            merge: string;
+            pid: number | null;
+            pidStartedAt: number | null;
+            progress: number;
+            resume: boolean;
+            session: string;
+            startedAt: string | null;
+            status: string;
+            task: string;
+            tokensIn: number;
+            tokensOut: number;
+            trigger: string;
+            worktree: string | null;
+        };
+        TaskList: {
+            items: components["schemas"]["TaskOut"][];
+        };
+        TaskOut: {
+            agent: string | null;
+            assignedAgent: string | null;
+            attempt: number;
+            blockingTasks: string[];
+            completedAt: string | null;
+            completedByRecovery: boolean;
+            confidence: number | null;
+            createdAt: string | null;
+            criteriaTotal: number;
+            dependsOn: components["schemas"]["TaskDependencyOut"][];
+            file: string;
+            id: string;
+            lastError: string | null;
+            lastHeartbeatAt: string | null;
+            lastLine: string;
+            matched: string[];
+            maxRetries: number;
+            moves: string[];
+            nextAttemptAt: string | null;
+            priority: number | null;
+            progress: number;
+            queued: boolean;
+            ready: boolean;
+            reason: string;
+            retryCount: number;
+            reviewNotes: string;
+            reviewRequired: boolean;
+            schedule: string | null;
+            session: string | null;
+            startedAt: string | null;
+            status: string;
+            title: string;
+            trigger: string;
+            updatedAt: string | null;
         };
         TenantAsked: {
             admin: string;
@@ -2506,6 +2852,34 @@ export interface components {
             items: components["schemas"]["WorkflowOut"][];
             next: string | null;
         };
+        WorkflowStateOut: {
+            agents: {
+                [key: string]: components["schemas"]["StateAgentOut"];
+            };
+            counts: {
+                [key: string]: number;
+            };
+            executions: {
+                [key: string]: components["schemas"]["StateExecutionOut"];
+            };
+            lastSavedAt: string | null;
+            maxConcurrent: number;
+            moves: string[];
+            project: string;
+            projectPath: string;
+            prompt: boolean;
+            run: string | null;
+            running: string[];
+            schemaVersion: number;
+            startedAt: string | null;
+            status: string;
+            stopping: boolean;
+            tasks: {
+                [key: string]: components["schemas"]["StateTaskOut"];
+            };
+            warning: string;
+            why: string;
+        };
         WorkflowSubmitted: {
             approved_at: string | null;
             approved_by: string | null;
@@ -2680,6 +3054,10 @@ export interface components {
             transcript: unknown[];
             version: number;
             visit: number;
+        };
+        WorktreeAsked: {
+            /** @enum {string} */
+            action: "merge" | "keep" | "discard";
         };
     };
     responses: never;

@@ -134,6 +134,27 @@ export type DayUsage = Schemas["DayUsageOut"];
 export type DeadMessages = Schemas["DeadPageOut"];
 export type Redriven = Schemas["RedrivenOut"];
 
+// -- plans
+export type TaskStatus = "pending" | "in_progress" | "completed" | "cancelled" | "failed";
+export type TaskVerb = "execute" | "cancel" | "complete" | "retry" | "review-approve" | "review-reject" | "force-complete";
+export type WorkflowStatus = "idle" | "running" | "paused" | "completed";
+export type WorkflowVerb = "start" | "stop" | "stop-now" | "resume" | "reset";
+export type HealthStatus = "unknown" | "healthy" | "warning" | "error";
+export type Project = Narrow<Schemas["ProjectOut"], { status: WorkflowStatus; health: HealthStatus }>;
+export type Task = Narrow<Schemas["TaskOut"], { status: TaskStatus; moves: TaskVerb[] }>;
+export type Criterion = Schemas["CriterionOut"];
+export type TaskExecution = Narrow<Schemas["TaskExecutionOut"], { status: "pending" | "running" | "completed" | "failed" }>;
+export type TaskDetail = Narrow<Schemas["TaskDetailOut"], { task: Task; executions: TaskExecution[] }>;
+export type TaskAgent = Narrow<Schemas["TaskAgentOut"], { status: "idle" | "busy" }>;
+export type Workflow = Narrow<Schemas["WorkflowStateOut"], { status: WorkflowStatus; moves: WorkflowVerb[] }>;
+export type Deadlock = Schemas["DeadlockOut"];
+export type Sync = Narrow<Schemas["SyncOut"], { findings: Dict[] }>;
+export type SessionLine = Narrow<Schemas["SessionLineOut"], { kind: "message" | "tool" | "result" | "error" | "raw" | "system" | "progress"; data: Json }>;
+export type SessionLog = Narrow<Schemas["SessionLogOut"], { lines: SessionLine[] }>;
+export type HealthIssue = Narrow<Schemas["HealthIssueOut"], { kind: "stuck" | "zombie" | "failure" | "missing"; level: "warning" | "error" }>;
+export type Health = Narrow<Schemas["HealthOut"], { status: HealthStatus; issues: HealthIssue[] }>;
+export type Report = Narrow<Schemas["ReportOut"], { body: Dict }>;
+
 export type StoredDraft = Schemas["DraftOut"];
 
 // -- definitions

@@ -26,17 +26,16 @@ function Attempt({ execution, here }: { execution: Execution; here: boolean }): 
     <section className="attempt-of" data-session={execution.session} aria-label={p.attemptN(execution.attempt)}>
       <div className="panel-line">
         <h3>{p.attemptN(execution.attempt)}</h3>
-        <Badge tone={executionTone(execution)}>{execution.completedByRecovery ? p.byRecovery : (p.execution[execution.status] ?? execution.status)}</Badge>
+        <Badge tone={executionTone(execution)}>{p.execution[execution.status] ?? execution.status}</Badge>
         <span className="grow dim cut"><span className="mono">{execution.agent}</span>{execution.startedAt !== null && <> · <Ago time={execution.startedAt} /></>}</span>
         <Button look="quiet" aria-pressed={here} onClick={() => setSearch({ session: execution.session, tab: "live" })}>{p.seeSession}</Button>
       </div>
-      {execution.error && <p className="failure"><span className="failure-code">{execution.error}</span></p>}
+      {execution.error && <p className="failure">{execution.code && <span className="failure-code">{execution.code}</span>}<span>{execution.error}</span></p>}
       <dl>{rows.filter(([, value]) => value !== null).map(([name, value]) => <div key={name} className="kv"><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
       <p className="attempt-tags">
         {execution.trigger && <Tag>{p.triggers[execution.trigger] ?? execution.trigger}</Tag>}
         {execution.resume && <Tag>{p.resumed}</Tag>}
         {execution.confidence !== null && <Tag>{p.confidence(f.number(execution.confidence))}</Tag>}
-        {execution.rawLines > 0 && <Tag>{p.rawLines(f.number(execution.rawLines))}</Tag>}
       </p>
       {execution.killFailed && <p className="ink-failed">{p.killFailed}</p>}
       {execution.landlock !== null && <p className="dim">{execution.landlock ? p.landlocked : p.noLandlock}</p>}

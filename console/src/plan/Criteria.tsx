@@ -11,7 +11,7 @@ export function Criteria({ detail, trusted, execution }: { detail: TaskDetail; t
   const p = t.plan;
   const { task, criteria } = detail;
   const sure = task.confidence ?? execution?.confidence ?? null;
-  const notes = task.reviewNotes || execution?.reviewNotes;
+  const notes = task.reviewNotes;
   return (
     <>
       <section aria-label={p.verdict}>
@@ -23,7 +23,6 @@ export function Criteria({ detail, trusted, execution }: { detail: TaskDetail; t
         {criteria.length === 0 ? <p className="dim">{p.noCriteria}</p> : <ul className="criteria">{criteria.map((each, i) => <Row key={i} criterion={each} />)}</ul>}
         {!trusted && criteria.some((each) => each.how === "command") && <p className="dim">{p.untrusted}</p>}
       </section>
-      {execution?.result && <section><h3>{p.result}</h3><p className="task-text">{execution.result}</p></section>}
       {notes && <section><h3>{p.reviewNotes}</h3><p className="task-text">{notes}</p></section>}
     </>
   );

@@ -5,8 +5,8 @@ import { Failed, Segment, Skeleton } from "../components";
 import { useParam } from "../shell/router";
 import { useNow, useWords } from "../words";
 import { executionsPath } from "./requests";
-import { executionTone, ms } from "./taskStanding";
-import type { Agent, Execution, Items } from "./types";
+import { columnOf, executionTone, ms } from "./taskStanding";
+import type { Agent, Execution, Items, Task } from "./types";
 
 const SPANS = { h2: 2, h8: 8, h24: 24 } as const;
 type Span = keyof typeof SPANS;
@@ -14,7 +14,7 @@ const HOUR = 3_600_000;
 /** Attempts that are looked at. */
 const MOST = 200;
 
-export function Lanes({ project, agents, onPick, whole = false }: { project: string; agents: Agent[]; onPick: (task: string) => void; whole?: boolean }): ReactNode {
+export function Lanes({ project, agents, tasks, onPick, whole = false }: { project: string; agents: Agent[]; tasks: Task[]; onPick: (task: string) => void; whole?: boolean }): ReactNode {
   const { t, f } = useWords();
   const p = t.plan;
   const now = useNow(5000);
@@ -27,6 +27,7 @@ export function Lanes({ project, agents, onPick, whole = false }: { project: str
   const names = [...new Set([...agents.map((agent) => agent.name), ...executions.map((execution) => execution.agent)])].filter((name) => whole || executions.some((execution) => execution.agent === name));
   const failed = executions.filter((execution) => execution.status === "failed").length;
   const marks = ticks(from, now);
+  const newest = new Map(tasks.map((task) => [task.session, task]));
   return (
     <section className={`lanes ${whole ? "lanes-whole" : ""}`} aria-label={p.lanes}>
       <div className="lanes-head">
@@ -40,7 +41,7 @@ export function Lanes({ project, agents, onPick, whole = false }: { project: str
           {names.map((name) => (
             <div key={name} className="lane">
               <span className="cut mono">{name}</span>
-              <div>{executions.filter((execution) => execution.agent === name).map((execution) => <Bar key={execution.session} execution={execution} from={from} now={now} onPick={onPick} />)}</div>
+              <div>{executions.filter((execution) => execution.agent === name).map((execution) => <Bar key={execution.session} execution={execution} task={newest.get(execution.session)} from={from} now={now} onPick={onPick} />)}</div>
             </div>
           ))}
         </div>
@@ -49,12 +50,13 @@ export function Lanes({ project, agents, onPick, whole = false }: { project: str
   );
 }
 
-function Bar({ execution, from, now, onPick }: { execution: Execution; from: number; now: number; onPick: (task: string) => void }): ReactNode {
+function Bar({ execution, task, from, now, onPick }: { execution: Execution; task: Task | undefined; from: number; now: number; onPick: (task: string) => void }): ReactNode {
   const { t, f } = useWords();
   const start = Math.max(from, ms(execution.startedAt) ?? now);
   const end = ms(execution.completedAt) ?? now;
-  const tone = executionTone(execution);
-  const says = t.plan.laneSays(execution.task, execution.agent, execution.completedByRecovery ? t.plan.byRecovery : (t.plan.execution[execution.status] ?? execution.status), f.duration(Math.max(0, end - (ms(execution.startedAt) ?? now))));
+  const recovered = task?.completedByRecovery ?? false;
+  const tone = task && columnOf(task) === "review" ? "held" : executionTone(execution, recovered);
+  const says = t.plan.laneSays(execution.task, execution.agent, recovered ? t.plan.byRecovery : tone === "held" ? (t.plan.status["review"] ?? "") : (t.plan.execution[execution.status] ?? execution.status), f.duration(Math.max(0, end - (ms(execution.startedAt) ?? now))));
   const [left, right] = [place(start, from, now), place(end, from, now)];
   return <button type="button" className={`lane-bar bar-${tone}`} style={{ left: `${left}%`, width: `${Math.max(0.4, right - left)}%` }} aria-label={says} title={says} onClick={() => onPick(execution.task)}><span aria-hidden>{execution.task}</span></button>;
 }

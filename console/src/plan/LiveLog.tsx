@@ -90,10 +90,20 @@ function written(data: Json): string {
 
 /** What a tool was called with, in short: the first text in it. */
 function firstText(data: Json): string {
-  if (typeof data === "string") return data;
+  if (typeof data === "string") return firstText(readJson(data)) || data;
   if (data === null || typeof data !== "object") return "";
   const inner = Array.isArray(data) ? data : "input" in data ? [data["input"] ?? null] : Object.values(data);
   return inner.map(firstText).find(Boolean) ?? "";
+}
+
+/** What a text that is JSON holds. */
+function readJson(text: string): Json {
+  if (!text.startsWith("{")) return null;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return null; // it was cut
+  }
 }
 
 function percentOf(data: Json): string {

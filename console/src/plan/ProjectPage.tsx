@@ -74,8 +74,8 @@ function Loaded({ project }: { project: Project }): ReactNode {
             <p className="run-meta">
               {all && <span>{p.summary(f.number(finished), f.number(all.length), f.number(working), f.number(workflow?.maxConcurrent ?? project.maxConcurrent))}</span>}
               {workflow?.startedAt != null && <span>{p.startedAt(f.when(workflow.startedAt, Date.now()))}</span>}
-              <span className="mono cut" title={project.path}>{project.path}</span>
               {project.run && may(me, "run.read") && <Link to={`/runs/${encodeURIComponent(project.run)}`}>{p.run}</Link>}
+              <span className="mono cut" title={project.path}>{project.path}</span>
             </p>
           </div>
           <div className="run-moves">
@@ -94,9 +94,9 @@ function Loaded({ project }: { project: Project }): ReactNode {
           <div className="plan-main">
             {!all && (tasks.error ? <Failed error={tasks.error} retry={tasks.reload} /> : <div className="pad"><Skeleton h={120} n={3} /></div>)}
             {all && view === "board" && <Board tasks={all} most={workflow?.maxConcurrent ?? project.maxConcurrent} picked={picked} onAsk={ask} onPick={pick} />}
-            {view === "board" && <Lanes project={project.id} agents={agents} onPick={pick} />}
+            {view === "board" && <Lanes project={project.id} agents={agents} tasks={all ?? []} onPick={pick} />}
             {all && view === "graph" && <DependencyGraph project={project} tasks={all} deadlocks={deadlocks} picked={picked} onAsk={ask} onPick={pick} onSync={() => setOpen("sync")} />}
-            {view === "lanes" && <Lanes project={project.id} agents={agents} onPick={pick} whole />}
+            {view === "lanes" && <Lanes project={project.id} agents={agents} tasks={all ?? []} onPick={pick} whole />}
             {view === "reports" && <Reports project={project.id} />}
           </div>
         )}

@@ -74,7 +74,8 @@ function Pending({ task, now, next }: { task: Task; now: number; next: boolean }
   const { t, f } = useWords();
   const p = t.plan;
   const { tone, state, word, icon } = standing(task, t);
-  const about = task.nextAttemptAt !== null ? p.retryIn(f.duration(Math.max(0, Date.parse(task.nextAttemptAt) - now)), task.retryCount + 1, task.maxRetries + 1) : isBlocked(task) ? task.blockingTasks.join(", ") : next ? p.next : task.reason ? reasonOf(task, t) : task.retryCount > 0 ? p.attemptN(task.retryCount + 1) : "";
+  const rest = task.nextAttemptAt === null ? 0 : Date.parse(task.nextAttemptAt) - now;
+  const about = rest > 0 ? p.retryIn(f.duration(rest), task.retryCount + 1, task.maxRetries + 1) : isBlocked(task) ? task.blockingTasks.join(", ") : next ? p.next : task.reason ? reasonOf(task, t) : task.retryCount > 0 ? p.attemptN(task.retryCount + 1) : "";
   return <p className="task-foot"><Badge tone={tone} state={state} icon={icon}>{word}</Badge>{about && <span className="dim task-about" title={isBlocked(task) ? reasonOf(task, t) : undefined}>{about}</span>}</p>;
 }
 

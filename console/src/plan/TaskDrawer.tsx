@@ -90,7 +90,7 @@ function Why({ task }: { task: Task }): ReactNode {
   const now = useNow(1000);
   const p = t.plan;
   const text = task.completedByRecovery ? p.byRecoveryAbout
-    : task.nextAttemptAt !== null ? p.retryIn(f.duration(Math.max(0, Date.parse(task.nextAttemptAt) - now)), task.retryCount + 1, task.maxRetries + 1)
+    : task.nextAttemptAt !== null && Date.parse(task.nextAttemptAt) > now ? p.retryIn(f.duration(Date.parse(task.nextAttemptAt) - now), task.retryCount + 1, task.maxRetries + 1)
     : columnOf(task) === "review" ? p.verdictDoubt(f.number(task.confidence ?? 0))
     : task.status === "failed" ? (task.lastError ?? "")
     : task.status === "pending" && task.reason ? reasonOf(task, t) : "";

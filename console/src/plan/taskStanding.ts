@@ -48,8 +48,9 @@ export function silentFor(task: Task, now: number): number | null {
   return columnOf(task) === "in_progress" && now - heard > SILENT_MS ? now - heard : null;
 }
 
-export const executionTone = (execution: Execution): Tone =>
-  execution.completedByRecovery ? "undone" : execution.status === "running" ? (execution.silent ? "held" : "moving") : execution.status === "failed" ? "failed" : execution.status === "completed" ? "done" : "idle";
+/** `recovered`: its agent died, and its task counts as completed all the same. */
+export const executionTone = (execution: Execution, recovered = false): Tone =>
+  recovered ? "undone" : execution.status === "running" ? "moving" : execution.status === "failed" ? "failed" : execution.status === "completed" ? "done" : "idle";
 
 export const HEALTH_TONE: Record<HealthStatus, Tone> = { unknown: "idle", healthy: "done", warning: "held", error: "failed" };
 

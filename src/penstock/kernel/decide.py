@@ -449,6 +449,8 @@ def stop(r: Run, c: C.Command) -> None:
     _, id, why = c
     if why not in ("cancel", "put_back"):
         raise Refused(why=f"«{why}» is no way to stop something", hint="Use cancel or put_back.")
+    if why == "put_back" and (wanted := r.net.by_id.get(id)) is not None and wanted.no in r.st.wanted:
+        r.record((F.WANTED, wanted.no, False))  # else it would begin again at once, though its pool is stopped
     node = r.net.by_id.get(id)
     at_work = (f for f in r.st.firings.values() if node is not None and f.node == node.no and f.comp < 0)
     firing = next(at_work, None) or (_firing(r, id) if why == "cancel" or node is None else None)

@@ -163,6 +163,8 @@ def move(r: Run, c: C.Command) -> None:
         r.record((F.WORK_MOVED, no, "TODO", "redo", by, None, None))
         if for_agent(node, item.mode) and node.pool:  # what was handed in is no failure: retries count anew
             r.record((F.WORK_MOVED, no, "IN_PROGRESS", "start", "agent", None, None))
+            if firing.node in r.st.wanted:  # what somebody wanted was done
+                r.record((F.WANTED, firing.node, False))
             queue_firing(r, firing, firing.attempt + 1, firing.attempt, verb)
         elif for_agent(node, item.mode):
             start_agent(r, firing, firing.attempt + 1)

@@ -95,7 +95,7 @@ class SyncOut(ResponseBody, of=views.Sync, parts={views.StatusEdit: "StatusEditO
     """What the files say and the run does not; `migrated`: it was applied."""
 
 
-class SessionLogOut(ResponseBody, of=views.SessionLog, parts={views.LogLine: "LogLineOut"}):
+class SessionLogOut(ResponseBody, of=views.SessionLog, parts={views.LogLine: "SessionLineOut"}):
     """`next` is what to ask after; `ended`: nothing more comes."""
 
 

@@ -13,6 +13,7 @@ from penstock.api.plan import shapes as shape
 from penstock.api.plan.plan_routes import TAG, Planned, ProjectId, TaskId, every, moved
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, may
+from penstock.errors import NotAllowed
 
 router = APIRouter(prefix="/projects/{id}/tasks", tags=[TAG], route_class=AuditedRoute)
 Status = Annotated[
@@ -74,7 +75,10 @@ async def _executed(id: str, tid: str, asked: body.ExecuteAsked, plans: Planned,
 async def complete_task(
     id: ProjectId, tid: TaskId, plans: Planned, asked: body.CompleteAsked = _COMPLETE, who: Caller = may("plan.write")
 ) -> Response:
-    return moved(await plans.complete(id, tid, notes=asked.notes, by=who.user), over=True)
+    """One that waits for a review is approved by it, which needs `plan.review`."""
+    if plans.task(id, tid).task.review_required and "plan.review" not in who.permissions:
+        raise NotAllowed(user=who.user, permission="plan.review")
+    return moved(await plans.complete(id, tid, notes=asked.notes, by=who), over=True)
 
 
 @router.post("/{tid}:cancel", response_model=shape.TaskOut, summary="Cancel it; its process is ended first (T-X.3)")
@@ -92,14 +96,14 @@ async def retry_task(id: ProjectId, tid: TaskId, plans: Planned, who: Caller = m
 async def approve_review(
     id: ProjectId, tid: TaskId, plans: Planned, asked: body.ApproveAsked = _APPROVE, who: Caller = may("plan.review")
 ) -> Response:
-    return moved(await plans.review_approve(id, tid, comment=asked.comment, by=who.user), over=True)
+    return moved(await plans.review_approve(id, tid, comment=asked.comment, by=who), over=True)
 
 
 @router.post("/{tid}:review-reject", response_model=shape.TaskOut, summary="It is to be done again (T-X.14)")
 async def reject_review(
     id: ProjectId, tid: TaskId, asked: body.RejectAsked, plans: Planned, who: Caller = may("plan.review")
 ) -> Response:
-    return moved(await plans.review_reject(id, tid, comment=asked.comment, by=who.user))
+    return moved(await plans.review_reject(id, tid, comment=asked.comment, by=who))
 
 
 @router.post("/{tid}:force-complete", response_model=shape.TaskOut, summary="Say that it is done, unexecuted (T-X.30)")
@@ -115,4 +119,4 @@ async def force_complete(
 async def settle_worktree(
     id: ProjectId, tid: TaskId, asked: body.WorktreeAsked, plans: Planned, who: Caller = may("plan.review")
 ) -> Response:
-    return reply(shape.TaskExecutionOut, await plans.worktree(id, tid, asked.action, by=who.user))
+    return reply(shape.TaskExecutionOut, await plans.worktree(id, tid, asked.action, by=who))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from penstock.app.access.candidates import Who
 from penstock.app.plan import projects, task_commands, task_views, workflow
 from penstock.app.plan import sync as syncing
 from penstock.app.plan.files import sessions
@@ -103,7 +104,7 @@ class Plans:
         """Raises TaskTransition, TaskBlocked, AgentBusy."""
         return await task_commands.execute(self.door, project, task, queue=queue, skill=skill)
 
-    async def complete(self, project: str, task: str, *, notes: str = "", by: str = "") -> Task:
+    async def complete(self, project: str, task: str, *, notes: str = "", by: Who = "") -> Task:
         return await task_commands.complete(self.door, project, task, notes=notes, by=by)
 
     async def cancel(self, project: str, task: str, *, by: str = "") -> Task:
@@ -112,12 +113,12 @@ class Plans:
     async def retry(self, project: str, task: str, *, by: str = "") -> Task:
         return await task_commands.retry(self.door, project, task)
 
-    async def review_approve(self, project: str, task: str, *, comment: str = "", by: str = "") -> Task:
+    async def review_approve(self, project: str, task: str, *, comment: str = "", by: Who = "") -> Task:
         """Completed, and what its worktree has is merged where the plan does not say that it is kept."""
         return await task_commands.approve(self.door, project, task, comment=comment, by=by)
 
-    async def review_reject(self, project: str, task: str, *, comment: str, by: str = "") -> Task:
-        return await task_commands.review(self.door, project, task, "reject", comment=comment, by=by)
+    async def review_reject(self, project: str, task: str, *, comment: str, by: Who = "") -> Task:
+        return await task_commands.reject(self.door, project, task, comment=comment, by=by)
 
     async def force_complete(self, project: str, task: str, *, reason: str, by: str = "") -> Task:
         return await task_commands.force_complete(self.door, project, task, reason=reason, by=by)
@@ -172,10 +173,10 @@ class Plans:
         row = task_views.execution_row(self.door, project_row(self.door, project), session)
         return sessions.read_diff(self.door, row)
 
-    async def worktree(self, project: str, task: str, action: str, *, by: str = "") -> Execution:
+    async def worktree(self, project: str, task: str, action: str, *, by: Who = "") -> Execution:
         """Merge, keep or discard what the last attempt of a task has left. Raises Refused."""
         row = project_row(self.door, project)
-        execution = await task_commands.end_task_worktree(self.door, row, task, action)
+        execution = await task_commands.end_task_worktree(self.door, row, task, action, by)
         return task_views.execution_view(self.door, execution)
 
     async def heartbeat(self, project: str, session: str, *, by: str = "") -> Execution:

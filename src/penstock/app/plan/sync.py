@@ -6,6 +6,7 @@ that somebody has written into a file is a request like any other: the table of 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -47,12 +48,12 @@ class _Differences(msgspec.Struct):
 
 async def plan_sync(door: Penstock, row: ProjectRow) -> Sync:
     """What a sync would do now. Raises BadInput, DocumentInvalid."""
-    return _differences(door, row).sync
+    return (await _differences(door, row)).sync
 
 
 async def sync(door: Penstock, row: ProjectRow) -> Sync:
     """Raises BadInput, DocumentInvalid where the files are wrong; then nothing has changed."""
-    found = _differences(door, row)
+    found = await _differences(door, row)
     told = found.sync
     if found.moves:
         source = msgspec.json.encode(found.document)
@@ -100,16 +101,26 @@ async def add_to_run(door: Penstock, row: ProjectRow, path: str) -> None:
 # -- what is different -------------------------------------------------------------------------------------------------
 
 
-def _differences(door: Penstock, row: ProjectRow) -> _Differences:
-    run = run_of(door, row)
-    if run is None:
-        found = read_project(Path(row.path), door.settings)
+async def _differences(door: Penstock, row: ProjectRow) -> _Differences:
+    """Files are read beside the loop; if the run goes to another release meanwhile, once more."""
+    while True:
+        run = run_of(door, row)
+        old = None if run is None else _document_of(door, run)
+        kept = None if old is None else {str(t["id"]): str(t["status"]) for t in old["tasks"] if "status" in t}
+        found = await asyncio.to_thread(read_project, Path(row.path), door.settings, kept)
+        row = project_row(door, row.id)
+        now = run_of(door, row)
+        if (run and (run.id, run.net)) == (now and (now.id, now.net)):
+            return _compared(door, row, run, old, found)
+
+
+def _compared(
+    door: Penstock, row: ProjectRow, run: RunRow | None, old: dict[str, Any] | None, found: ProjectDocument
+) -> _Differences:
+    if run is None or old is None:
         ids = [str(task["id"]) for task in found.document["tasks"]]
         return _Differences(Sync(added=ids), found.document, True, True)
-    old = _document_of(door, run)
     before = {str(task["id"]): task for task in old["tasks"]}
-    kept = {id: str(task["status"]) for id, task in before.items() if "status" in task}  # with which the run began
-    found = read_project(Path(row.path), door.settings, kept)
     new = found.document
     after = {str(task["id"]): task for task in new["tasks"]}
     rows = {task.id: task for task in door.store.tasks(run.id)}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from penstock.app.access.candidates import Who, id_of, may_act
+from penstock.app.access.roles import known_of
 from penstock.app.penstock import Penstock
 from penstock.app.plan.files import sessions
 from penstock.app.plan.files.project_folder import plan_file, read_file, replace_file
@@ -17,7 +20,15 @@ from penstock.app.plan.task_views import TaskList, one_task, task_row
 from penstock.app.plan.views import Task, TaskFields
 from penstock.app.runs.queries import Queries
 from penstock.app.timestamps import iso
-from penstock.errors import BadInput, DocumentInvalid, NodeNotFound, PenstockError, Refused, StatusConflict
+from penstock.errors import (
+    ApproverDenied,
+    BadInput,
+    DocumentInvalid,
+    NodeNotFound,
+    PenstockError,
+    Refused,
+    StatusConflict,
+)
 from penstock.errors.plan import AgentBusy, TaskBlocked, TaskSchema, TaskTransition
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED, State
@@ -31,6 +42,8 @@ from penstock.store.tasks import TaskExecutionRow, TaskRow
 log = logging.getLogger("penstock")
 #: whose name stands where an administrator has done a task (T-X.30)
 ADMIN = "admin"
+#: tenant, project and task of what somebody decides about at this moment
+_decided: set[tuple[str, str, str]] = set()
 
 
 class _Held:
@@ -129,12 +142,12 @@ async def _with_skill(held: _Held, skill: str) -> None:
     held.run = held.door.row(held.run.id)
 
 
-async def complete(door: Penstock, project: str, task: str, *, notes: str, by: str) -> Task:
+async def complete(door: Penstock, project: str, task: str, *, notes: str, by: Who) -> Task:
     held = _Held(door, project, task)
     held.may("completed")
     if held.task.review_required:
         return await approve(door, project, task, comment=notes, by=by)
-    output = {"by": by or "somebody", "notes": notes or "completed by hand"}
+    output = {"by": id_of(by) or "somebody", "notes": notes or "completed by hand"}
     return await held.send(C.resolve(task, output), "completed")
 
 
@@ -153,6 +166,8 @@ async def cancel(door: Penstock, project: str, task: str) -> Task:
     """T-1.2.3, T-1.2.4, T-X.3: a process that works is ended first, and then the task is cancelled."""
     held = _Held(door, project, task)
     held.may("cancelled")
+    if (door.tenant, held.project.id, task) in _decided:
+        raise Refused(why=f"somebody decides about «{task}» at this moment", hint="Look at it again.")
     return await held.send(C.stop(task, "cancel"), "cancelled")
 
 
@@ -181,7 +196,30 @@ async def retry(door: Penstock, project: str, task: str) -> Task:
     return one_task(door, now, task)
 
 
-async def review(door: Penstock, project: str, task: str, verb: str, *, comment: str, by: str) -> Task:
+@contextlib.contextmanager
+def _deciding(door: Penstock, project: ProjectRow, task: str, by: Who) -> Iterator[None]:
+    """One at a time, and one of the plan's reviewers, where it names some: a merge takes a while, and what is rejected
+    meanwhile would be merged all the same. Raises ApproverDenied, Refused."""
+    named = [str(each) for each in project_settings(door, project).get("reviewers") or ()]
+    targets = [each if ":" in each else f"user:{each}" for each in named]
+    if named and not may_act({"targets": targets}, id_of(by), known_of(door, by)):
+        raise ApproverDenied(user=id_of(by) or "Nobody", item=task, hint=f"The plan names {', '.join(named)}.")
+    key = (door.tenant, project.id, task)
+    if key in _decided:
+        raise Refused(why=f"somebody decides about «{task}» at this moment", hint="Look at it again.")
+    _decided.add(key)
+    try:
+        yield
+    finally:
+        _decided.discard(key)
+
+
+async def reject(door: Penstock, project: str, task: str, *, comment: str, by: Who) -> Task:
+    with _deciding(door, project_row(door, project), task, by):
+        return await _review(door, project, task, "reject", comment=comment, by=id_of(by))
+
+
+async def _review(door: Penstock, project: str, task: str, verb: str, *, comment: str, by: str) -> Task:
     """T-X.14: approve → completed, reject → pending with the comment as a further instruction."""
     to = "completed" if verb == "approve" else "pending"
     held = _Held(door, project, task)
@@ -195,9 +233,14 @@ async def review(door: Penstock, project: str, task: str, verb: str, *, comment:
     return await held.send(C.work(firing, verb, by or None, None, comment or None), to)
 
 
-async def approve(door: Penstock, project: str, task: str, *, comment: str, by: str) -> Task:
+async def approve(door: Penstock, project: str, task: str, *, comment: str, by: Who) -> Task:
     """A conflict refuses the approval, and changes nothing: the reviewer solves it, keeps the branch, or sends the task
     back."""
+    with _deciding(door, project_row(door, project), task, by):
+        return await _approve(door, project, task, comment=comment, by=id_of(by))
+
+
+async def _approve(door: Penstock, project: str, task: str, *, comment: str, by: str) -> Task:
     held = _Held(door, project, task)
     if held.task.review_required and project_settings(door, held.project).get("merge", "auto") != "keep":
         execution = _last_execution(door, held.project, task)
@@ -207,11 +250,16 @@ async def approve(door: Penstock, project: str, task: str, *, comment: str, by: 
             if end.merge == "conflict":
                 hint = "Solve it on its branch, keep or discard the worktree, or reject the task."
                 raise Refused(why=f"the work of «{task}» cannot be merged: {end.note}", hint=hint)
-    return await review(door, project, task, "approve", comment=comment, by=by)
+    return await _review(door, project, task, "approve", comment=comment, by=by)
 
 
-async def end_task_worktree(door: Penstock, row: ProjectRow, task: str, action: str) -> TaskExecutionRow:
-    """Raises TaskNotFound, Refused."""
+async def end_task_worktree(door: Penstock, row: ProjectRow, task: str, action: str, by: Who) -> TaskExecutionRow:
+    """Raises TaskNotFound, ApproverDenied, Refused."""
+    with _deciding(door, row, task, by):
+        return await _end_task_worktree(door, row, task, action)
+
+
+async def _end_task_worktree(door: Penstock, row: ProjectRow, task: str, action: str) -> TaskExecutionRow:
     found = task_row(door, row, task)
     execution = _last_execution(door, row, task)
     if execution is None or execution.completed_at is None:

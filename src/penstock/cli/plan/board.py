@@ -238,7 +238,8 @@ class BoardLines:
     def _news(self, tasks: Iterable[Task]) -> Iterator[Task]:
         first = not self.told
         for task in tasks:
-            now = (task.status, task.review_required, task.retry_count, task.agent)
+            speaks = task.status == "in_progress" and bool(task.last_line)
+            now = (task.status, task.review_required, task.retry_count, task.agent, speaks)
             before, self.told[task.id] = self.told.get(task.id), now
             if before != now and not (first and task.status in ("pending", "completed", "cancelled")):
                 yield task
@@ -247,4 +248,6 @@ class BoardLines:
 def _told(task: Task) -> Part:
     mark, tone = _MARK["review" if task.review_required and task.status == "in_progress" else task.status]
     why = f": {short(task.last_error, 100)}" if task.status == "pending" and task.last_error else ""
+    if task.status == "in_progress" and not task.review_required and task.last_line:
+        why = f": {short(task.last_line, 100)}"
     return f"  {mark} {how_it_stands(task)}{why}", TONES[tone]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -26,9 +27,11 @@ from penstock.cli.plan.look import board_json
 from penstock.cli.plan.project import asked_by
 from penstock.cli.settings import read_settings
 from penstock.errors import StoreBusy
+from penstock.kernel.state import COMPLETED
 from penstock.store.address import driver_of
 
 _LOOK_S = 0.1  # seconds between two looks at the board
+_SHARE = 4  # and so many times as long as a look takes
 Ask = Callable[[str], bool | None]
 
 
@@ -89,22 +92,39 @@ class WorkflowDriver:
         """The project whose workflow goes on now; None where somebody has to say first whether it shall."""
         wanted, by = self.wanted, asked_by(plans, self.wanted.by, "plan.write")
         project = await plans.register(wanted.folder, trusted=wanted.trust or None, by=by)
-        state = plans.state(project.id)
+        state = await self._rested(plans, project.id)
         self._say(("project ", "bright_black"), (project.name, "bold"), (f"  {project.path}", "bright_black"))
         if state.prompt:
             answer = self._answer(state)
             if answer is None:
                 self._say("The previous workflow is paused: --resume goes on with it, --no-resume sets it back.")
+                self._left(plans, project.id)
                 return None
             if not answer:
                 state = await plans.reset(project.id, by=by)
                 self._say("The workflow is set back; what was done stays.")
                 if wanted.only_resume:
+                    self._left(plans, project.id)
                     return None
         state = await self._go_on(plans, project.id, state, by)
         if state.warning:
             self._say(("warning ", TONES["held"]), state.warning)
         return project.id
+
+    async def _rested(self, plans: Plans, project: str) -> WorkflowState:
+        """A workflow that a process has left rests as soon as this one has found it: that takes a moment."""
+        state = plans.state(project)
+        while plans.door.drives and state.status == "running" and state.run is not None:
+            if plans.door.row(state.run).status >= COMPLETED:
+                break
+            plans.door.raise_if_stopped()
+            await asyncio.sleep(_LOOK_S)
+            state = plans.state(project)
+        return state
+
+    def _left(self, plans: Plans, project: str) -> None:
+        if self.json:
+            print_json(board_json(read_board(plans, project)))
 
     async def _go_on(self, plans: Plans, project: str, state: WorkflowState, by: str) -> WorkflowState:
         if state.status == "paused" or self.wanted.only_resume and state.run is not None:
@@ -132,11 +152,13 @@ class WorkflowDriver:
                     if plans.door.drives:
                         plans.door.raise_if_stopped()
                     await self._stop_if_interrupted(plans, project)
+                    began = time.monotonic()
                     board = read_board(plans, project)
                     live.show(board, self._note(board))
                     if self.left or self.over(board):
                         return board
-                    await asyncio.sleep(_LOOK_S)
+                    took = time.monotonic() - began  # a large plan: whoever works on it goes first
+                    await asyncio.sleep(max(_LOOK_S, took * _SHARE))
         finally:
             if not self.served:
                 loop.remove_signal_handler(signal.SIGINT)

@@ -113,7 +113,7 @@ def _show(detail: TaskDetail, diff: str) -> None:
     if len(lines) > _DIFF_LINES and newest is not None:
         say((f"  … {len(lines) - _DIFF_LINES} more lines: git diff …{newest.branch}", "bright_black"))
     if not diff:
-        say(("  no diff: it has changed nothing that git sees", "bright_black"))
+        say(("  no diff: nothing was changed, or the project is no git repository", "bright_black"))
     if task.review_required:
         say(("  decide with ", "bright_black"), '--approve, or --reject --comment "…"')
 

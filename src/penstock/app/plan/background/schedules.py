@@ -95,8 +95,7 @@ async def fire(door: Penstock, row: ProjectRow, id: str, file: str, at: int, zon
     read = read_front_matter(template[0])
     fields = {field: value for field, value in read.fields.items() if field not in _NOT_COPIED}
     fields |= {"id": name, "title": f"{fields.get('title', id)} ({stamp})", "trigger": SCHEDULED, "created": iso(at)}
-    if not add_task_file(root, path, fields, read.body):
-        return 0
+    add_task_file(root, path, fields, read.body)  # where it is there, an engine was killed before the run had it
     await add_to_run(door, row, path)
     if row.status in ("running", "completed"):
         now = project_row(door, row.id)

@@ -138,8 +138,10 @@ def command_of(agent: Mapping[str, Any]) -> tuple[tuple[str, ...], Shape]:
 
 def environment_of(request: Request, services: Services, arguments: TaskArguments) -> tuple[dict[str, str], list[str]]:
     """What the agent sees, by an allow-list of names, and those of its values that are secrets. Nothing of ours: what
-    begins with PENSTOCK_ are the server's own keys."""
-    asked = [services.settings.get("agents.env"), arguments.limits.get("env"), arguments.agent.get("env")]
+    begins with PENSTOCK_ are the server's own keys; and where tenants share the machine, what else there is in its
+    environment is the operator's, and no plan's to name."""
+    own = [] if services.path_policy.shared else [arguments.limits.get("env"), arguments.agent.get("env")]
+    asked = [services.settings.get("agents.env"), *own]
     names = [name for part in asked for name in _names(part) if not name.upper().startswith("PENSTOCK_")]
     env = base_environment() | {name: os.environ[name] for name in names if name in os.environ}
     secrets = [env[name] for name in names if name in env and name not in BASE_ENV]
