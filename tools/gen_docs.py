@@ -402,7 +402,7 @@ SETTINGS = {
     "plans.term_s": ("30", "Seconds that an agent has to end after SIGTERM; then it gets SIGKILL."),
     "plans.kill_s": ("10", "Seconds in which it must be gone after that."),
     "plans.stuck_s": ("3600", "Seconds after which a task that is in progress counts as stuck."),
-    "plans.wait_s": ("30", "Seconds between two looks at schedules and files of plans."),
+    "plans.wait_s": ("30", "Seconds after which a workflow that goes on with nobody at work is looked at again."),
     "plans.autosave_s": ("300", "Seconds between two saves of a workflow's state, beside those at every change."),
     "pipelines.events.region": ("us-east-1", "Its region."),
     "pipelines.queues": ("ff-pipeline-ingest", "Built-in queues that are consumed beside the first."),

@@ -169,13 +169,13 @@ def test_an_execution_has_a_log_a_diff_and_a_worktree(plans: PlanSite) -> None:
 
 def test_a_heartbeat_keeps_a_silent_agent(plans: PlanSite) -> None:
     """T-X.7: called often enough, an agent that writes nothing is no zombie; afterwards it is refused."""
-    files = plans.project(heartbeat_s=2, max_retries=0)
+    files = plans.project(heartbeat_s=6, max_retries=0)
     files.task("a", steps=[files.waits(), {"result": "done"}])
     project = plans.registered(files)
     project.execute("a")
     (running,) = until(project.executions, lambda found: found and found[0]["pid"])
     session = running["session"]
-    for _ in range(12):
+    for _ in range(20):
         beat = project.ask(f"/executions/{session}:heartbeat")
         assert beat.status_code == 200, beat.text
         time.sleep(0.4)  # nothing but the time tells that it was heard

@@ -229,7 +229,7 @@ def test_t_a_10_killed_half_way(plans: PlanSite, progress: int, resumes: bool) -
 
 def test_t_a_11_silent_and_deaf(plans: PlanSite) -> None:
     """T-A.11, T-8.2.1, T-8.2.3, T-8.2.4, T-8.2.5, T-8.2.6, T-X.34: TERM, a wait, KILL; the agent is released."""
-    files = plans.project(heartbeat_s=1, term_s=1, kill_s=5, max_retries=0)
+    files = plans.project(heartbeat_s=6, term_s=1, kill_s=5, max_retries=0)
     files.task("t1", steps=[{"ignore": ["TERM"]}, {"init": True}, {"hang": True}])
     project = plans.registered(files)
     project.execute("t1")
@@ -246,7 +246,7 @@ def test_t_a_11_silent_and_deaf(plans: PlanSite) -> None:
 def test_t_a_12_too_long(plans: PlanSite) -> None:
     """T-A.12, T-3.2.4, T-3.3.2, T-X.19: failed with `timeout`, the process gone, an incident."""
     files = plans.project(max_retries=0)
-    files.task("t1", steps=[{"init": True}, {"hang": True}], timeout_s=1)
+    files.task("t1", steps=[{"init": True}, {"hang": True}], timeout_s=6)
     project = plans.registered(files)
     project.execute("t1")
     assert project.ended("t1")["status"] == "failed"

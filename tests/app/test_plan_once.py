@@ -16,7 +16,7 @@ import pytest
 from penstock.app.plan.background import news
 from penstock.app.plan.background.schedules import fire
 from penstock.app.plan.projects import project_row
-from penstock.errors import ApproverDenied, Refused
+from penstock.errors import ApproverDenied, BadInput, Refused
 from tests.app.plans import (
     a_project,
     claims,
@@ -243,3 +243,18 @@ async def test_only_the_reviewers_of_a_plan_decide(tmp_path: Path) -> None:
                 await plans.review_reject("p", "a", comment="no", by=who)
         assert one(plans, "p", "a").review_required
         assert (await plans.review_approve("p", "a", by="lee")).status == "completed"
+
+
+@played
+async def test_a_skill_of_the_call_is_one_of_the_projects(tmp_path: Path) -> None:
+    """T-X.11: in the folder that plan.yaml names, and nowhere else."""
+    folder = a_project(tmp_path / "p", {"a": {}}, skills_dir="know")
+    (folder / "know").mkdir()
+    (folder / "know" / "quick.md").write_text("---\nid: quick\n---\nBe quick.\n")
+    (tmp_path / "outside.md").write_text("not ours")
+    async with driven(tmp_path / "s.db") as plans:
+        await plans.register(folder)
+        with pytest.raises(BadInput, match="there is no file know/"):
+            await plans.execute("p", "a", skill="../../outside")
+        await plans.execute("p", "a", skill="quick")
+        await until(lambda: one(plans, "p", "a").status == "completed")

@@ -88,7 +88,7 @@ async def test_a_silent_agent_is_ended_as_a_zombie(tmp_path: Path) -> None:
     """T-A.11, T-8.2.1, T-8.2.3, T-8.2.4, T-8.2.5, T-8.2.6, T-8.2.7, T-X.7: TERM, then KILL, and a zombie report."""
     silent = [{"init": True}, {"ignore": ["TERM"]}, {"hang": True}]
     folder = a_project(
-        tmp_path / "p", {"t1": {}}, scenarios={"t1": {"attempts": [silent, DONE]}}, heartbeat_s=1, term_s=0.5
+        tmp_path / "p", {"t1": {}}, scenarios={"t1": {"attempts": [silent, DONE]}}, heartbeat_s=6, term_s=0.5
     )
     async with driven(tmp_path / "s.db") as plans:
         await plans.register(folder)
@@ -107,7 +107,7 @@ async def test_an_execution_that_takes_too_long_is_ended(tmp_path: Path) -> None
     """T-A.12, T-3.2.4, T-3.3.2, T-X.19: failed with «timeout», the process is gone, an incident is logged."""
     folder = a_project(
         tmp_path / "p",
-        {"t1": {"timeout_s": 1}},
+        {"t1": {"timeout_s": 8}},
         scenarios={"t1": {"attempts": [[{"init": True}, {"hang": True}], DONE]}},
     )
     async with driven(tmp_path / "s.db") as plans:

@@ -166,7 +166,7 @@ async def test_what_a_reviewer_rejects_is_done_again_with_the_comment(tmp_path: 
     )
     async with driven(tmp_path / "s.db") as plans:
         await plans.register(folder)
-        await plans.execute("p", "t1")
+        await plans.start("p")
         await ended(plans, "p", "t1")
         with plans.events.listening(plans.door.tenant, "p") as heard:
             await plans.review_reject("p", "t1", comment="the last three are missing", by="kim")

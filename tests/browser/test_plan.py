@@ -256,6 +256,7 @@ def test_the_example_is_run_watched_and_reviewed(chromium: Any, tmp_path: Path, 
         expect(page.locator("[data-session] .badge")).to_have_text(["끝남", "실패"])
         page.get_by_role("button", name="의존", exact=True).click()
         expect(page.locator(".deps-node")).to_have_count(5)
+        page.close()  # it would miss the server
 
 
 @pytest.fixture(scope="module")

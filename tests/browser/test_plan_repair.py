@@ -171,3 +171,4 @@ def test_t_9_2_5_after_a_crash_of_the_server_the_plan_asks_to_be_resumed(
         files.let_go()
         expect(column(page, "finished").locator("[data-task]")).to_have_count(2)
         assert (files.folder / "counted-1").read_text().count("\n") == 1
+        page.close()  # it would miss the server

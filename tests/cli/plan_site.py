@@ -20,7 +20,7 @@ from tests.cli.shell import ROOT, Said, Shell, environment
 
 AGENT = ROOT / "tests/executors/scripted_agent.py"
 #: how long something may take on a machine that is slow: only a hang runs into it
-LONG_S = 40
+LONG_S = 120
 #: the real timings, turned down
 QUICK = {"retry_delays_s": [0], "term_s": 2, "kill_s": 2, "critical_files": []}
 DONE: dict[str, Any] = {"result": "done"}
@@ -163,13 +163,13 @@ class PlanSite:
 
     def until(self, id: str, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Wait until a task stands like this; the task."""
-        return until(lambda: self._task_if_there(id), lambda task: bool(task) and condition(task))
+        return dict(until(lambda: self._task_if_there(id), lambda task: bool(task) and condition(task)))
 
     def until_status(self, id: str, *statuses: str) -> dict[str, Any]:
         return self.until(id, lambda task: task["status"] in statuses)
 
     def until_workflow(self, *statuses: str) -> dict[str, Any]:
-        return until(lambda: self("status"), lambda state: state["status"] in statuses)
+        return dict(until(lambda: self("status"), lambda state: state["status"] in statuses))
 
     def _task_if_there(self, id: str) -> dict[str, Any]:
         if not self.shell.store.exists():

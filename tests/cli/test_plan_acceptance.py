@@ -199,7 +199,7 @@ def test_t_a_10_a_crash_before_that_is_tried_again(made: Made, progress: int, re
 
 def test_t_a_11_a_silent_agent_that_ignores_sigterm_is_killed(made: Made) -> None:
     """T-A.11, T-8.2.1, T-8.2.3, T-8.2.4, T-8.2.5, T-8.2.6, T-X.7: terminated, killed, its agent released, reported."""
-    site = made(heartbeat_s=2, term_s=1, max_retries=0)
+    site = made(heartbeat_s=6, term_s=1, max_retries=0)
     site.task("zombie", {"ignore": ["TERM"]}, {"hang": True})
     registered(site)
     assert site("execute", "zombie", code=3)["status"] == "failed"
@@ -214,7 +214,7 @@ def test_t_a_11_a_silent_agent_that_ignores_sigterm_is_killed(made: Made) -> Non
 def test_t_a_12_an_execution_that_takes_too_long_is_ended(made: Made) -> None:
     """T-A.12, T-3.2.4, T-3.3.2, T-X.19: failed with a time-out, its process gone, an incident."""
     site = made(max_retries=0)
-    site.task("slow", {"hang": True}, timeout_s=2)
+    site.task("slow", {"hang": True}, timeout_s=6)
     registered(site)
     assert site("execute", "slow", code=3)["status"] == "failed"
     (execution,) = site.executions("slow")
@@ -258,7 +258,7 @@ def test_t_a_15_three_at_a_time_by_priority_and_then_by_age(made: Made) -> None:
     site.agent("ann", "bob", "cid", "dan")
     gates = {id: site.gate(f"go-{id}") for id in ("t1", "t2", "t3", "t4", "t5", "t6")}
     for number, (id, gate) in enumerate(gates.items()):
-        front = {"priority": 1} if id == "t6" else {}
+        front: dict[str, Any] = {"priority": 1} if id == "t6" else {}
         site.task(id, {"wait_for": str(gate)}, DONE, created=f"2026-01-0{number + 1}T00:00:00Z", **front)
     process = site.start("run", "--json")
     site.until_status("t6", "in_progress")

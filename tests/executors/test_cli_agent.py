@@ -301,7 +301,7 @@ def test_recovery_that_never_completes(plan: OneTask) -> None:
 
 def test_a_zombie_is_ended(plan: OneTask) -> None:
     """T-A.11, T-8.2.1, T-8.2.3, T-8.2.4, T-8.2.6, T-X.7: with diagnostics."""
-    plan.args["limits"] |= {"heartbeat_s": 0.5, "term_s": 0.2}
+    plan.args["limits"] |= {"heartbeat_s": 5, "term_s": 0.5}
     plan.script({"ignore": ["TERM"]}, {"progress": 40}, {"hang": True})
     failure = plan.failed()
     assert (failure.code, failure.category, failure.detail["resume"]) == ("AGENT_ZOMBIE", "transient", True)
@@ -569,6 +569,25 @@ def test_a_session_that_died_with_the_engine_is_given_back(plan: OneTask) -> Non
     plan.script({"shell": "test ! -e b.txt"}, {"edit": {"c.txt": "c\n"}}, {"result": "ok"})
     assert plan.done(attempt=2)["merge"] == "merged"
     assert plan.project.worktrees() == 0
+
+
+def test_an_agent_that_died_while_no_engine_was_there_is_given_back(plan: OneTask) -> None:
+    """T-9.2.3, T-X.20: its supervisor has seen it die; a restart takes that for no crash, whatever its progress."""
+    plan.script(INIT, {"progress": 95}, {"hang": True})
+
+    async def first() -> None:
+        running = asyncio.ensure_future(plan.executor.run(plan.request(), plan.services))
+        await until(lambda: len(plan.names()) == 2)
+        running.cancel()
+        await asyncio.wait([running])
+        state = json.loads((plan.folder() / session_files.STATE).read_text())
+        os.kill(state["pid"], signal.SIGKILL)
+        await until(lambda: read_state(plan.folder()).standing == "ended")
+
+    asyncio.run(first())
+    plan.executor = plan.engine()
+    again = msgspec.structs.replace(plan.request(), again=True)
+    assert asyncio.run(plan.executor.run(again, plan.services)) == Returned("lost")
 
 
 def test_the_same_question_is_not_worked_twice(plan: OneTask) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import threading
 from pathlib import Path
 
@@ -205,12 +206,27 @@ def test_a_worktree_that_is_gone(project: GitProject, tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_repository_the_folder_itself_is_used(tmp_path: Path) -> None:
-    """No git, or no commit yet."""
+    """No git, or a folder in somebody's repository that does not know it: nothing is committed there."""
     (tmp_path / "plain").mkdir()
     assert open_worktree(tmp_path / "plain", tmp_path / "w", "b") is None
-    (tmp_path / "new").mkdir()
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path / "new", check=True)
-    assert open_worktree(tmp_path / "new", tmp_path / "w", "b") is None
+    around = GitProject(tmp_path / "around")
+    (around.path / "copied").mkdir()
+    (around.path / "copied/plan.yaml").write_text("plan: {}\n")
+    assert open_worktree(around.path / "copied", tmp_path / "w", "b") is None
+    around.commit("now it is known")
+    assert open_worktree(around.path / "copied", tmp_path / "w", "b") is not None
+
+
+def test_a_repository_without_a_commit_gets_its_first(tmp_path: Path) -> None:
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "plan.yaml").write_text("plan: {}\n")
+    subprocess.run(["git", "init", "-q"], cwd=new, check=True)
+    made = open_worktree(new, tmp_path / "w", "b")
+    assert made is not None and (Path(made.folder) / "plan.yaml").is_file()
+    assert open_worktree(new, tmp_path / "w2", "b2") is not None
+    log = subprocess.run(["git", "log", "--format=%s"], cwd=new, check=True, capture_output=True, text=True).stdout
+    assert log.splitlines() == ["The project before its plan"]
 
 
 def test_the_place_is_outside_even_if_results_are_inside(tmp_path: Path) -> None:
@@ -284,7 +300,7 @@ def test_a_place_that_others_can_write_to_is_not_used(tmp_path: Path, monkeypatc
     """In the folder for temporary files everybody can make a folder of that name before us."""
     (tmp_path / "p").mkdir()
     (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr(worktrees.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
     place = worktree_place(tmp_path / "p/out", tmp_path / "p", "r", "s")
     assert place.parent.parent.stat().st_mode & 0o777 == 0o700
     place.parent.parent.chmod(0o777)

@@ -105,6 +105,7 @@ class _Attempt:
         self.setup: Setup | None = None
         self.stream: SessionStream | None = None
         self._grace: asyncio.TimerHandle | None = None
+        self._ended_alone = False  # while no engine was there
 
     def stop(self, why: str) -> bool:
         """False: nothing has begun."""
@@ -122,6 +123,7 @@ class _Attempt:
             return self._again(record)
         if self.request.again and self._never_began():
             return self._ended(Returned(LOST))
+        self._ended_alone = self.request.again and standing_of(self.folder) == "ended"
         try:
             self.setup = setup = await in_thread(prepare, self.request, self.services, self.arguments, self.folder)
             if self.stopped and standing_of(self.folder) == "absent":
@@ -202,6 +204,8 @@ class _Attempt:
         if end.cwd_missing:
             return self._fail("PROJECT_MISSING", "fatal", f"there is no folder «{str(setup.cwd)[:300]}»", end, body)
         crashed = end.kind in ("signalled", "zombie")
+        if crashed and self._ended_alone:  # T-X.20: what a restart finds dead is pending again, whatever its progress
+            return self._ended(Returned(LOST), int(summary.percent))
         code = 0 if end.kind == "exited" and end.exit_code == 0 else None
         trusted = self.arguments.trusted and (code == 0 or crashed)
         completion = await analyse(

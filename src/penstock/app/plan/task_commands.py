@@ -132,8 +132,10 @@ def _refuse_busy(held: _Held) -> None:
 
 async def _with_skill(held: _Held, skill: str) -> None:
     """T-X.11: the call's own skill goes before the task's; the task file is not changed."""
-    if skill and not (Path(held.project.path) / "skills" / f"{skill}.md").is_file():
-        raise BadInput(what=f"the skill «{skill}»", why=f"there is no file skills/{skill}.md")
+    root = Path(held.project.path)
+    folder = folders_of(plan_file(root)).skills
+    if skill and not (ID.match(skill) and (root / folder / f"{skill}.md").is_file()):
+        raise BadInput(what=f"the skill «{skill}»", why=f"there is no file {folder}/{skill}.md")
 
     def changed(document: dict[str, Any]) -> None:
         next(task for task in document["tasks"] if task["id"] == held.task.id)["skill"] = skill

@@ -101,7 +101,7 @@ class WorkflowDriver:
                 self._left(plans, project.id)
                 return None
             if not answer:
-                state = await plans.reset(project.id, by=by)
+                state = await self._reset(plans, project.id, by)
                 self._say("The workflow is set back; what was done stays.")
                 if wanted.only_resume:
                     self._left(plans, project.id)
@@ -117,6 +117,15 @@ class WorkflowDriver:
         while plans.door.drives and state.status == "running" and state.run is not None:
             if plans.door.row(state.run).status >= COMPLETED:
                 break
+            plans.door.raise_if_stopped()
+            await asyncio.sleep(_LOOK_S)
+            state = plans.state(project)
+        return state
+
+    async def _reset(self, plans: Plans, project: str, by: str) -> WorkflowState:
+        """Until the processes of running tasks are gone."""
+        state = await plans.reset(project, by=by)
+        while plans.door.drives and state.running:
             plans.door.raise_if_stopped()
             await asyncio.sleep(_LOOK_S)
             state = plans.state(project)

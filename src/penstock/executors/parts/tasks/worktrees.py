@@ -94,17 +94,18 @@ def worktree_place(root: Path, project: Path, run: str, session: str) -> Path:
 
 
 def open_worktree(project: Path, place: Path, branch: str) -> Worktree | None:
-    """A new one on a new branch from the commit that is checked out. None: the project is not in a git repository, or
-    that has no commit yet; the agent works in the folder itself."""
+    """A new one on a new branch from the commit that is checked out; a repository of the project's own that has none
+    yet gets its first. None: the project is in no git repository, or in one that does not know its files; the agent
+    works in the folder itself."""
     if shutil.which("git") is None:
         return None
     top, common = _repository(project)
     if top is None or common is None:
         return None
-    base = _git(top, "rev-parse", "--verify", "-q", "HEAD^{commit}", may_fail=True).strip()
-    if not base:
-        return None
     inside = project.resolve().relative_to(top)
+    base = _first_commit(top, inside, common)
+    if not base or inside.parts and not _git(top, "ls-tree", "--name-only", base, f"{inside.as_posix()}/"):
+        return None
     with _lock(common):
         if not (place / ".git").exists():
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -117,6 +118,17 @@ def open_worktree(project: Path, place: Path, branch: str) -> Worktree | None:
     return Worktree(
         str(project), str(top), str(common), str(place), str(place / inside), branch, base, git_dir, settings
     )
+
+
+def _first_commit(top: Path, inside: Path, common: Path) -> str:
+    """The commit that is checked out; "" where there is none, and it is not the project's own repository."""
+    with _lock(common):
+        base = _git(top, "rev-parse", "--verify", "-q", "HEAD^{commit}", may_fail=True).strip()
+        if base or inside.parts:
+            return base
+        _git(top, "add", "-A", "--", ".")
+        _git(top, "commit", "-q", "--no-verify", "--allow-empty", "-m", "The project before its plan")
+        return _git(top, "rev-parse", "HEAD").strip()
 
 
 def writable_paths(worktree: Worktree) -> list[Path]:
