@@ -253,3 +253,20 @@ async def test_trust_is_given_and_taken_between_two_runs(tmp_path: Path) -> None
         assert not (await plans.change("p", enabled=False)).enabled
         with pytest.raises(BadInput):
             await plans.start("p")
+
+
+@played
+async def test_a_start_loads_what_has_come_since_the_project_was_registered(tmp_path: Path) -> None:
+    """T-7.1.2: all tasks are loaded at the start; wrong files refuse it, and nothing has begun."""
+    folder = a_project(tmp_path / "p", {"t1": {}})
+    async with driven(tmp_path / "s.db") as plans:
+        await plans.register(folder)
+        write_task(folder, "t2", depends_on=["t1"])
+        (folder / "tasks" / "t3.md").write_text("---\nid: t3\ndepends_on: [none]\n---\n")
+        with pytest.raises((BadInput, DocumentInvalid)):
+            await plans.start("p", by="ann")
+        assert plans.project("p").status == "idle"
+        (folder / "tasks" / "t3.md").unlink()
+        await plans.start("p", by="ann")
+        await settled(plans, "p")
+        assert statuses(plans, "p") == {"t1": "completed", "t2": "completed"}

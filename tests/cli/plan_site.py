@@ -37,20 +37,21 @@ def percent(number: int) -> dict[str, Any]:
 
 
 class PlanSite:
-    """The folder `site` of a shell. Agents are the scripted program; what it does is a scenario per task."""
+    """A folder of a shell. Agents are the scripted program; what it does is a scenario per task."""
 
-    def __init__(self, shell: Shell, **settings: Any) -> None:
-        self.shell, self.folder, self.scenarios = shell, shell.folder / "site", shell.folder / "scenarios"
+    def __init__(self, shell: Shell, name: str = "site", **settings: Any) -> None:
+        self.shell, self.name = shell, name
+        self.folder, self.scenarios = shell.folder / name, shell.folder / "scenarios" / name
         self.processes: list[subprocess.Popen[str]] = []
         (self.folder / "tasks").mkdir(parents=True)
-        self.scenarios.mkdir()
+        self.scenarios.mkdir(parents=True)
         self.program = shell.folder / "penstock"
         write_program(self.program)
         self.settings(**settings)
 
     def settings(self, **settings: Any) -> None:
         line = f'exec {sys.executable} -S {AGENT} "{self.scenarios}/$PENSTOCK_TASK.json"'
-        plan = {"name": "site", "preset": "shell", "command": ["sh", "-c", line], **QUICK, **settings}
+        plan = {"name": self.name, "preset": "shell", "command": ["sh", "-c", line], **QUICK, **settings}
         (self.folder / "plan.yaml").write_text(yaml.safe_dump({"plan": plan}))
 
     def agent(self, *names: str) -> None:
@@ -96,7 +97,7 @@ class PlanSite:
         return self.said(verb, *words, "--json", code=code).json()
 
     def said(self, verb: str, *words: Any, code: int | None = 0) -> Said:
-        return self.shell("plan", verb, "site", *map(str, words), code=code)
+        return self.shell("plan", verb, self.name, *map(str, words), code=code)
 
     def refused(self, verb: str, *words: Any) -> dict[str, Any]:
         """T-X.2: exit code 2, and an error with its code."""
@@ -105,7 +106,7 @@ class PlanSite:
     def start(self, verb: str, *words: Any) -> subprocess.Popen[str]:
         """A process that goes on beside the test."""
         process = subprocess.Popen(
-            [str(self.program), "plan", verb, "site", *map(str, words)], cwd=self.shell.folder, env=environment(),
+            [str(self.program), "plan", verb, self.name, *map(str, words)], cwd=self.shell.folder, env=environment(),
             text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         self.processes.append(process)
@@ -123,7 +124,7 @@ class PlanSite:
             if process.poll() is None:
                 self.killed(process)
         if self.shell.store.exists():
-            self.shell("plan", "reset", "site", "--json", code=None)
+            self.shell("plan", "reset", self.name, "--json", code=None)
         for process in self.processes:
             if process.stdout is not None and not process.stdout.closed:
                 process.communicate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def made(penstock: Shell) -> Iterator[Made]:
 
 def registered(site: PlanSite) -> PlanSite:
     """Known to the store, with nothing begun."""
-    site.shell("plan", "projects", "--add", "site")
+    site.shell("plan", "projects", "--add", site.name)
     return site
 
 
@@ -348,3 +349,155 @@ def test_t_a_18_a_damaged_state_is_renamed(made: Made, saved: str) -> None:
     assert site("run")["state"]["status"] == "completed"
     (kept,) = site.folder.glob(".workflow-state.json.invalid-*")
     assert kept.read_text() == saved
+
+
+def test_t_a_19_health_falls_and_is_mended(made: Made) -> None:
+    """T-A.19, T-4.2.1, T-4.2.2, T-4.2.3, T-X.5: none, one and three tasks longer at it than they may be, then a file
+    that is missing; mended, it is healthy."""
+    site = made(critical_files=["CLAUDE.md"])
+    rules, gate = site.folder / "CLAUDE.md", site.gate("go")
+    rules.write_text("Be careful.\n")
+    for id, name in (("t1", "ann"), ("t2", "bob"), ("t3", "cid")):
+        site.agent(name)
+        site.task(id, {"wait_for": str(gate)}, DONE, assigned_agent=name)
+    registered(site)
+    process = site.start("execute", "t1", "--json")
+    site.until_status("t1", "in_progress")
+    assert _health(site) == ("healthy", 100, [], []), "it has an hour"
+    site.settings(critical_files=["CLAUDE.md"], stuck_s=1)
+    assert site("sync")["changed"] == ["plan"]
+    assert until(lambda: _health(site), lambda found: found[2]) == ("warning", 90, ["t1"], [])
+    for id in ("t2", "t3"):
+        site("execute", id)
+    stuck = ["t1", "t2", "t3"]
+    assert until(lambda: _health(site, code=None), lambda found: len(found[2]) == 3) == ("error", 70, stuck, [])
+    rules.unlink()
+    assert _health(site, code=3) == ("error", 40, stuck, ["CLAUDE.md"])
+    assert "CLAUDE.md is missing" in site.said("health", code=3).out
+    gate.touch()
+    process.communicate()
+    assert (process.returncode, site.statuses()) == (0, dict.fromkeys(stuck, "completed"))
+    assert _health(site, code=3) == ("error", 70, [], ["CLAUDE.md"])
+    rules.write_text("Be careful.\n")
+    assert _health(site) == ("healthy", 100, [], [])
+
+
+def _health(site: PlanSite, code: int | None = 0) -> tuple[str, int, list[str], list[str]]:
+    found = site("health", code=code)
+    return found["status"], found["score"], sorted(found["stuck"]), found["missing"]
+
+
+#: T-X.33
+PERIODIC = {
+    "project_id": str, "generated_at": str, "task_counts": dict, "executable": list, "blocked": list,
+    "agent_counts": dict, "zombies": list, "recent_tasks": list, "recent_executions": list, "health": dict,
+    "issues": list,
+}  # fmt: skip
+
+
+def test_t_a_20_reports_of_three_projects_of_which_one_is_broken(made: Made) -> None:
+    """T-A.20, T-6.1.2, T-6.1.3, T-6.1.5, T-6.1.7, T-6.1.8, T-6.1.10, T-X.33: two reports, the broken one logged and
+    skipped; an alert when health fell, and not again."""
+    one, two, broken = sites = [made(name=name, critical_files=["CLAUDE.md"]) for name in ("one", "two", "broken")]
+    for site in sites:
+        (site.folder / "CLAUDE.md").write_text("")
+        site.task("a")
+        site.task("b", depends_on=["a"])
+    one.agent("ann", "bob")
+    for n in range(9):
+        one.task(f"t{n}")
+    for site in sites:
+        registered(site)
+    assert one("run")["state"]["status"] == "completed"
+    broken.folder.rename(broken.folder.with_name("moved"))
+
+    said = one.shell("plan", "report", "--collect", "--json")
+    first = said.json()
+    bodies = {report["project"]: report["body"] for report in first["reports"]}
+    assert sorted(bodies) == ["one", "two"] and {report["type"] for report in first["reports"]} == {"periodic"}
+    for id, body in bodies.items():
+        assert {name: type(body.get(name)) for name in PERIODIC} == PERIODIC
+        assert (body["project_id"], body["health"]) == (id, {"status": "healthy", "score": 100})
+    assert bodies["one"]["task_counts"]["completed"] == 11
+    updates, executions = bodies["one"]["recent_tasks"], bodies["one"]["recent_executions"]
+    assert (len({task["id"] for task in updates}), len({each["session"] for each in executions})) == (10, 5)
+    assert updates == sorted(updates, key=lambda task: str(task["updated"]), reverse=True)
+    assert {each["status"] for each in executions} == {"completed"}
+    assert bodies["two"]["executable"] == ["a"] and bodies["two"]["recent_executions"] == []
+    assert [(each["task"], each["blocking_tasks"]) for each in bodies["two"]["blocked"]] == [("b", ["a"])]
+    skipped = {"project": "broken", "why": "its folder is not there"}
+    assert (first["skipped"], first["alerts"]) == ([skipped], [])
+    assert "no periodic report of project broken: its folder is not there" in said.err
+    assert (one.reports("periodic"), broken.reports("periodic")) == ([bodies["one"]], [])
+
+    (two.folder / "CLAUDE.md").unlink()
+    second = one.shell("plan", "report", "--collect", "--json").json()
+    (alert,) = second["alerts"]
+    assert (alert["project"], alert["kind"]) == ("two", "health")
+    assert "from healthy to error" in alert["text"] and "CLAUDE.md is missing" in alert["text"]
+    printed = one.shell("plan", "report", "--collect").out
+    assert "broken skipped: its folder is not there" in printed and "alert" not in printed, "it did not fall again"
+    assert len(one.reports("periodic")) == len(two.reports("periodic")) == 3
+
+
+def test_t_a_21_events_are_seen_in_their_order(made: Made) -> None:
+    """T-A.21, T-10.2.1, T-10.2.2, T-10.2.3, T-10.2.4, T-10.2.5, T-10.2.6, T-10.1.4: as lines, while the workflow runs;
+    no bad line stops them."""
+    site = made(preset="claude", max_retries=0)
+    gate = site.gate("go")
+    speaks = ({"init": True}, {"say": "I look at it"}, {"raw": "this is no JSON\n"}, {"tool": "Bash"})
+    site.task("t1", *speaks, {"wait_for": str(gate)}, DONE)
+    site.task("t2", {"init": True}, {"error": "out of luck"}, {"exit": 1}, depends_on=[{"id": "t1"}])
+    process = site.start("run", "--events")
+    assert process.stdout is not None
+    told: list[dict[str, Any]] = []
+    while not any(event["data"].get("kind") == "tool" for event in told):
+        line = process.stdout.readline()
+        assert line, f"it has ended: {told}"
+        told += _events(line)
+    assert (site.task_of("t1")["status"], process.poll()) == ("in_progress", None), "they are told as they happen"
+    gate.touch()
+    told += _events(process.communicate()[0])
+    assert process.returncode == 3
+    assert [event["number"] for event in told] == sorted(event["number"] for event in told)
+    assert {event["project"] for event in told} == {"site"} and all(event["at"] for event in told)
+    of_t1, of_t2 = ([event for event in told if event["data"].get("taskId") == id] for id in ("t1", "t2"))
+    (bad,) = [event for event in of_t1 if event["data"].get("kind") == "raw"]
+    assert (bad["event"], bad["data"]["text"]) == ("claude:stream", "this is no JSON")
+    assert [event["event"] for event in of_t1 if event is not bad] == [
+        "task:statusChanged", "claude:started", "claude:stream", "claude:stream", "claude:complete",
+        "task:statusChanged",
+    ]  # fmt: skip
+    assert _changes(of_t1) == [("pending", "in_progress"), ("in_progress", "completed")]
+    assert [event["event"] for event in of_t2] == [
+        "task:statusChanged", "claude:started", "claude:error", "task:statusChanged",
+    ]  # fmt: skip
+    assert _changes(of_t2) == [("pending", "in_progress"), ("in_progress", "failed")]
+
+
+def _events(lines: str) -> list[dict[str, Any]]:
+    """What people are told stands between them here: both outputs are one."""
+    return [json.loads(line) for line in lines.splitlines() if line.startswith("{")]
+
+
+def _changes(told: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(each["data"]["from"], each["data"]["to"]) for each in told if each["event"] == "task:statusChanged"]
+
+
+def test_events_are_lines_of_json_and_nothing_else(made: Made) -> None:
+    """T-A.21, T-X.35: what people read is on standard error; where events cannot be told, it is said so."""
+    site = made()
+    gate = site.gate("go")
+    site.task("t1", {"wait_for": str(gate)}, DONE)
+    for word in ("--json", "--console"):
+        said = site.said("run", "--events", word, code=2)
+        assert f"--events and {word}" in said.out + said.err
+    process = site.start("run", "--json")
+    site.until_status("t1", "in_progress")
+    assert "drives this store" in site.said("run", "--events", code=2).err
+    gate.touch()
+    process.communicate()
+    site.task("t2")
+    said = site.said("run", "--events")
+    assert [json.loads(line)["event"] for line in said.out.splitlines()].count("task:statusChanged") == 2
+    assert "workflow completed: 2 completed" in said.err

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 1170054e1b6604ac92c1a090abedb8ea6e512d7146dd7395fd8e419d4ea14691.
+ * Made from 4a4c93050c917cbccae68d9116f8714fe0c7b235d8cfb9a8b8457b86b8f61a42.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1638,8 +1638,7 @@ export interface components {
             mode?: ("resume" | "rerun") | null;
         };
         penstock__api__plan__asked__ApproveAsked: {
-            /** @default  */
-            comment: string;
+            comment?: string | null;
         };
         penstock__api__plan__asked__RejectAsked: {
             comment: string;

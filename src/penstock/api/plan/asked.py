@@ -65,7 +65,7 @@ class CompleteAsked(RequestBody):
 
 
 class ApproveAsked(RequestBody):
-    comment: Text = ""
+    comment: Text | None = None
 
 
 class RejectAsked(RequestBody):

@@ -96,7 +96,7 @@ async def retry_task(id: ProjectId, tid: TaskId, plans: Planned, who: Caller = m
 async def approve_review(
     id: ProjectId, tid: TaskId, plans: Planned, asked: body.ApproveAsked = _APPROVE, who: Caller = may("plan.review")
 ) -> Response:
-    return moved(await plans.review_approve(id, tid, comment=asked.comment, by=who), over=True)
+    return moved(await plans.review_approve(id, tid, comment=asked.comment or "", by=who), over=True)
 
 
 @router.post("/{tid}:review-reject", response_model=shape.TaskOut, summary="It is to be done again (T-X.14)")

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.app.language import AppLanguage, Background, Door, Tell
+from penstock.app.plan.review_rules import ReviewRules
 from penstock.errors import BadInput
 
 
 class PlanApp(AppLanguage):
     """A project's folder is its document: the run is started once, and moved along when files change."""
+
+    work_rules = ReviewRules()
 
     def submit(self, door: Door, data: dict[str, Any], source: bytes, *, by: str | None, about: str | None) -> Any:
         """A plan says which programs are started: it comes from a folder that was registered, and never by itself."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from penstock.app.penstock import Penstock
 from penstock.app.plan import reports
 from penstock.app.plan.projects import POOL, ensure_run, plan_of, project_row, project_settings, run_of
-from penstock.app.plan.sync import record_removed
+from penstock.app.plan.sync import record_removed, sync
 from penstock.app.plan.task_commands import live_state
 from penstock.app.plan.views import CycleEdge, Deadlock, StateAgent, StateExecution, StateTask, WorkflowState
 from penstock.app.runs.queries import Queries
@@ -32,7 +32,11 @@ async def start(door: Penstock, project: str, *, force: bool, max_concurrent: in
     if not row.enabled:
         raise BadInput(what=f"the project «{row.id}»", why="it is disabled", hint="Enable it first.")
     warning = _check_health(door, row, force)
+    before = run_of(door, row)
     row = await ensure_run(door, row)
+    if before is not None and before.status < COMPLETED:  # T-7.1.2: all tasks, also those that came since it began
+        await sync(door, row)
+        row = project_row(door, row.id)
     record_removed(door, row)
     await _open_pool(door, row, max_concurrent)
     state = state_of(door, project_row(door, row.id))

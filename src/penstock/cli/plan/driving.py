@@ -22,6 +22,7 @@ from penstock.cli.drive import attached
 from penstock.cli.options import SelectedTenant
 from penstock.cli.output import DONE, FAILED, INTERRUPTED, TONES, WAITS, print_json, say, store_option
 from penstock.cli.plan.board import Board, read_board
+from penstock.cli.plan.event_lines import EventLines
 from penstock.cli.plan.live_board import LiveBoard
 from penstock.cli.plan.look import board_json
 from penstock.cli.plan.project import asked_by
@@ -37,7 +38,7 @@ Ask = Callable[[str], bool | None]
 
 class Wanted(NamedTuple):
     """What `plan run` and `plan resume` were asked for. `shown`: the folder as it was written; `resume`: the answer
-    that was given before the question."""
+    that was given before the question; `events`: they are printed, and what people read goes to standard error."""
 
     folder: Path
     shown: str
@@ -48,6 +49,7 @@ class Wanted(NamedTuple):
     once: bool
     by: str | None
     only_resume: bool = False
+    events: bool = False
 
 
 class WorkflowDriver:
@@ -57,6 +59,7 @@ class WorkflowDriver:
         self.follows = False  # another process drives the store
         self.served = False  # this one does, in another thread
         self.left = False
+        self.lines: EventLines | None = None
 
     async def work(self) -> int:
         async with self._plans() as plans:
@@ -74,13 +77,17 @@ class WorkflowDriver:
             try:
                 door = await stack.enter_async_context(self.door(self.profile))
             except StoreBusy:
+                if self.wanted.events:  # they are told in the process that drives it, and nowhere else
+                    raise
                 self.follows = True
                 yield Plans(stack.enter_context(attached(self.store)))
                 return
-            beside = Backgrounds(door)
+            plans, beside = Plans(door), Backgrounds(door)
+            if self.wanted.events:  # to the end: the last ones are told when what runs beside the engine is closed
+                self.lines = await stack.enter_async_context(EventLines(plans.events, door.tenant))
             beside.open()
             stack.push_async_callback(beside.close)
-            yield Plans(door)
+            yield plans
 
     def door(self, profile: str | None) -> Penstock:
         settings = read_settings(self.store)
@@ -92,6 +99,8 @@ class WorkflowDriver:
         """The project whose workflow goes on now; None where somebody has to say first whether it shall."""
         wanted, by = self.wanted, asked_by(plans, self.wanted.by, "plan.write")
         project = await plans.register(wanted.folder, trusted=wanted.trust or None, by=by)
+        if self.lines is not None:
+            self.lines.write(project.id)
         state = await self._rested(plans, project.id)
         self._say(("project ", "bright_black"), (project.name, "bold"), (f"  {project.path}", "bright_black"))
         if state.prompt:
@@ -156,7 +165,7 @@ class WorkflowDriver:
         if not self.served:
             loop.add_signal_handler(signal.SIGINT, self._interrupted)
         try:
-            async with LiveBoard(quiet=self.json) as live:
+            async with LiveBoard(quiet=self.json or self.wanted.events) as live:
                 while True:
                     if plans.door.drives:
                         plans.door.raise_if_stopped()
@@ -221,15 +230,15 @@ class WorkflowDriver:
         state = board.state
         counts = ", ".join(f"{count} {status}" for status, count in state.counts.items() if count)
         why = f" ({state.why})" if state.why and state.status == "paused" else ""
-        say(("workflow ", "bright_black"), (f"{state.status}{why}", "bold"), f": {counts}")
+        self._say(("workflow ", "bright_black"), (f"{state.status}{why}", "bold"), f": {counts}")
         for task in board.review:
-            say(("  needs review ", TONES["held"]), self._command(f"review {self.wanted.shown} {task.id}"))
+            self._say(("  needs review ", TONES["held"]), self._command(f"review {self.wanted.shown} {task.id}"))
         if state.status == "paused":
-            say(("  go on with ", "bright_black"), self._command(f"resume {self.wanted.shown}"))
+            self._say(("  go on with ", "bright_black"), self._command(f"resume {self.wanted.shown}"))
 
     def _command(self, words: str) -> str:
         return f"penstock plan {words}{store_option(self.store)}"
 
     def _say(self, *parts: str | tuple[str, str]) -> None:
         if not self.json:
-            say(*parts)
+            say(*parts, err=self.wanted.events)

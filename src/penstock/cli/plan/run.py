@@ -16,6 +16,7 @@ from penstock.cli.plan.driving import Wanted, WorkflowDriver
 from penstock.cli.plan.project import HERE, Folder, folder_of
 from penstock.cli.plan.served import serve_plan
 from penstock.cli.serve import PORT, Port
+from penstock.errors import BadInput
 
 MaxConcurrent = Annotated[
     int | None, typer.Option("--max-concurrent", metavar="N", min=1, help="How many tasks at once, as plan.yaml says.")
@@ -24,6 +25,9 @@ Force = Annotated[bool, typer.Option("--force", help="Start it although its heal
 Trust = Annotated[bool, typer.Option("--trust", help="Let the project's criteria start commands.")]
 Console = Annotated[
     bool, typer.Option("--console", help="Serve the console and the API beside it, on this machine only.")
+]
+Events = Annotated[
+    bool, typer.Option("--events", help="Print its events as they happen, one line of JSON each, and no board.")
 ]
 Once = Annotated[
     bool, typer.Option("--once", "--until-idle", help="End when nothing runs, though something waits for a person.")
@@ -41,6 +45,7 @@ def run(
     once: Once = False,
     console: Console = False,
     port: Port = PORT,
+    events: Events = False,
     by: By = None,
     profile: Profile = None,
     json: Json = False,
@@ -51,7 +56,10 @@ def run(
     The first Ctrl-C lets running tasks end and starts none, the second ends them. After a kill -9, `penstock plan
     resume` goes on: agents that live are watched again, tasks of dead ones are pending again. Exit codes: 0 everything
     is completed, 3 a task has failed, 4 something waits for a person."""
-    wanted = Wanted(folder_of(folder), str(folder), max_concurrent, force, trust, resume, once, by)
+    for word, given in (("--json", json), ("--console", console)):
+        if events and given:
+            raise BadInput(what=f"--events and {word}", why="only one of them can be done")
+    wanted = Wanted(folder_of(folder), str(folder), max_concurrent, force, trust, resume, once, by, events=events)
     return _drive(wanted, store, profile, json, port if console else None)
 
 
@@ -75,7 +83,8 @@ def resume(
 
 
 def _drive(wanted: Wanted, store: Path, profile: str | None, json: bool, port: int | None) -> int:
-    driver = WorkflowDriver(wanted, store, profile, json=json, ask=_ask if _on_terminal() and not json else None)
+    asks = _on_terminal() and not json and not wanted.events
+    driver = WorkflowDriver(wanted, store, profile, json=json, ask=_ask if asks else None)
     if port is not None:
         return serve_plan(driver, port)
     try:

@@ -75,7 +75,9 @@ class _Lowering:
         delays = tuple(round(seconds * 1000) for seconds in settings.retry_delays_s) or (0,)
         self.retry = Retry(max=settings.max_retries, delays_ms=delays)
         doubtful = f"draft.confidence < {settings.review_below} && !draft.completed_by_recovery"
-        self.work = Work(agent=True, approve_if=doubtful, alone=True, candidates=settings.reviewers or None)
+        reviewers = [each if ":" in each else f"user:{each}" for each in settings.reviewers or ()]
+        about = {"data": {"project": {"$expr": "input.project_id"}}}
+        self.work = Work(agent=True, approve_if=doubtful, alone=True, candidates=reviewers or None, prompt=about)
 
     def build(self) -> None:
         self.nodes.append(Node(id=self.start, kind="start", type="start"))
