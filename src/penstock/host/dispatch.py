@@ -310,7 +310,7 @@ class Dispatch:
             flight = self.in_flight.pop((loaded.no, no), None)
             if flight is not None:
                 flight.dropped = True
-                self._end(flight, "dropped")
+                self._end(flight, flight.asked, "dropped")
                 if flight.task is not None:
                     flight.task.cancel()
 
@@ -321,14 +321,15 @@ class Dispatch:
             if flight is None or loaded.run is None:
                 continue
             flight.ask.loaded, flight.ask.firing = loaded, loaded.run.st.firings[no]
-            if not self._end(flight, flight.ask.firing.stopping) and flight.task is not None:
+            key = flight.asked or loaded.run.effect_key(flight.ask.firing)
+            if not self._end(flight, key, flight.ask.firing.stopping) and flight.task is not None:
                 flight.deadline = 0.0
                 flight.task.cancel()
 
-    def _end(self, flight: InFlight, why: str) -> bool:
-        run, executor = flight.ask.loaded.run, self.executors.get(flight.plan.effect.executor)
-        key = flight.asked or ("" if run is None else run.effect_key(flight.ask.firing))
-        if not key or not isinstance(executor, Stoppable):  # the run has ended, and its executor was never asked
+    def _end(self, flight: InFlight, key: str, why: str) -> bool:
+        """By the key that its executor was given; what was dropped before that has none, and never begins."""
+        executor = self.executors.get(flight.plan.effect.executor) if key else None
+        if not isinstance(executor, Stoppable):
             return False
         executor.stop(key, flight.ask.attempt, why)
         return True

@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock import errors
@@ -15,7 +16,7 @@ from penstock.lang.compile import check_document
 from penstock.lang.files import LIMIT
 from penstock.lang.report import TOO_MANY
 from penstock.net.checks import check
-from penstock.net.model import ANY, INCLUSIVE, Body, Branch, Effect, Join, Net, Node, OnError, Set, Trigger
+from penstock.net.model import ANY, INCLUSIVE, Body, Branch, Effect, Join, Net, Node, OnError, Pool, Set, Trigger
 from tests.conformance.diagram.make import END, START, cond, document, found, job, only, plain, text, told_well
 from tests.net.make import edges, net
 from tools import read_source
@@ -183,6 +184,10 @@ NETS: dict[str, Net] = {
     ),
     "undo": net("s>t t>x", Node(id="t", kind="task", effect=CALL, undo=("gone",))),
     "parts": net("s>t t>x", Node(id="t", kind="task")),
+    "pool": net("s>t t>x", Node(id="t", kind="task", effect=CALL, pool="p")),
+    "place": msgspec.structs.replace(
+        net("s>t t>x", Node(id="t", kind="task", effect=CALL, pool="p", place="a")), pools={"p": Pool(places=("b",))}
+    ),
     "trigger": net(
         "s>t t>x", Node(id="t", kind="task", effect=CALL, triggers=(Trigger(kind="timer", after_ms=1, port="late"),))
     ),
