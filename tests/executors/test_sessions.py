@@ -172,6 +172,7 @@ def test_silence_is_a_zombie(bench: SessionBench) -> None:
     end = bench.run_now([{"say": "hello"}, {"ignore": ["TERM"]}, HANG], heartbeat_s=5, term_s=1)
     assert (end.kind, end.signal) == ("zombie", signal.SIGKILL)
     assert end.diagnostics["exists"] is True and end.diagnostics["silent_s"] >= 5
+    assert end.diagnostics["cpu_ms_since_heartbeat"] >= 0
     process = next(found for found in end.diagnostics["processes"] if found["pid"] == end.pid)
     assert process["rss_bytes"] > 0 and process["cpu_ms"] >= 0 and "scripted_agent" in process["command"]
     assert [line["signal"] for line in bench.signals() if "signal" in line] == ["SIGTERM", "SIGKILL"]

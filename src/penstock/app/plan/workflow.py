@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from penstock.app.penstock import Penstock
 from penstock.app.plan import reports
@@ -34,8 +35,8 @@ async def start(door: Penstock, project: str, *, force: bool, max_concurrent: in
     warning = _check_health(door, row, force)
     before = run_of(door, row)
     row = await ensure_run(door, row)
-    if before is not None and before.status < COMPLETED:  # T-7.1.2: all tasks, also those that came since it began
-        await sync(door, row)
+    if before is not None and before.status < COMPLETED and Path(row.path).is_dir():
+        await sync(door, row)  # T-7.1.2: all tasks, also those that came since it began
         row = project_row(door, row.id)
     record_removed(door, row)
     await _open_pool(door, row, max_concurrent)
