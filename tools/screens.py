@@ -275,6 +275,7 @@ class Eyes:
         page.wait_for_selector("[data-node]" if drawn else "h1", state="attached")
         page.wait_for_selector(".skeleton", state="detached")
         page.wait_for_timeout(1500)  # what moves comes to rest
+        page.add_style_tag(content=".mono.cut[title^='/'] { visibility: hidden }")  # no folder of this machine
         page.screenshot(path=ASSETS / f"console-{name}.png")
         print(f"docs/assets/console-{name}.png")
 
