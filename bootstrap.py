@@ -35,8 +35,8 @@ USAGE = """usage: python3 bootstrap.py COMMAND [-- ARGUMENTS]
 # What each command needs. The later one contains the earlier one, so a stamp for `dev` serves the demo too.
 EVERYTHING = "all,dev"
 EXTRAS = {
-    "dev": "decision,documents,images,script,server", "demo": "script", "shell": "script", "test": EVERYTHING,
-    "lint": EVERYTHING, "docs": EVERYTHING,
+    "dev": "bi,decision,documents,images,reports,script,server,statistics", "demo": "script", "shell": "script",
+    "test": EVERYTHING, "lint": EVERYTHING, "docs": EVERYTHING,
 }  # fmt: skip
 
 

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.executors.parts.rules.evaluate import compile_pack
-from penstock.executors.parts.rules.feel import compile_test
 from penstock.expr import compile_expression
+from penstock.feel import compile_unary_tests
 
 CONDITION = "a.b >= 0.85 && c == 'x'"
 VIEW = {"a": {"b": 0.9}, "c": "x"}
@@ -69,15 +69,15 @@ def workloads() -> dict[str, Callable[[], Any]]:
     judge, table = compile_pack(pack_of(20)), compile_pack(table_of(20))
     context = {"line": "L01"}
     run = compile_expression(CONDITION).run
-    test = compile_test("[0.02..0.05)")
-    assert test is not None and run(VIEW) and judge.judge(DATA, context).decision == "critical"
+    test = compile_unary_tests("[0.02..0.05)").matches
+    assert test(0.03) and run(VIEW) and judge.judge(DATA, context).decision == "critical"
     assert table.judge(DATA[0]).decision == "critical"
     found: dict[str, Callable[[], Any]] = {
         "judgments, 20 rules": lambda: judge.judge(DATA, context),
         "judgments, table of 20 lines": lambda: table.judge(DATA[0], context),
         "condition": lambda: run(VIEW),
         "condition, bare Python": lambda: VIEW["a"]["b"] >= 0.85 and VIEW["c"] == "x",  # type: ignore[index]
-        "unary test": lambda: test(VIEW, 0.03),
+        "unary test": lambda: test(0.03),
     }
     if importlib.util.find_spec("zen") is not None:
         zen: Any = importlib.import_module("zen")

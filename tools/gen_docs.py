@@ -124,7 +124,9 @@ def diagram(module: ModuleType) -> Iterator[str]:
     schema = importlib.import_module("penstock.lang.diagram.schema")
     contract = importlib.import_module("penstock.lang.diagram.nodes.contract")
     yield "A diagram is YAML or JSON. The properties of a node stand under `props` or beside `label` and `type`; a"
-    yield "connection from a condition names its handle: `Check[condtrue]`."
+    yield "connection from a condition names its handle: `Check[condtrue]`. This is the light form; the native (JSON"
+    yield "with `nodes`, `arrows` and `handles`) and the readable one (`nodes` by label, and a `flow`) have the same"
+    yield "fields."
     yield from field_section("The document", schema.TopFields)
     yield "| `persons` | map |  | Who answers, by name; see below. |"
     yield "| `nodes` | list |  | The nodes; see below. |"
@@ -138,6 +140,18 @@ def diagram(module: ModuleType) -> Iterator[str]:
         base = contract.WorkFields if issubclass(kind.fields, contract.WorkFields) else contract.NodeFields
         also = "" if base is contract.NodeFields else " It does work."
         yield from field_section(name, kind.fields, base, f"{kind.doc}{also}")
+    hook = importlib.import_module("penstock.lang.diagram.nodes.hook")
+    yield from field_section("config of a hook", hook.HookConfig)
+    yield from field_section("subscribe_to of a hook", hook.SubscribeFields)
+    providers = importlib.import_module("penstock.lang.diagram.providers").PROVIDERS
+    yield "\n## Providers of integrated_api\n"
+    yield from table_head("provider", "operations")
+    for name, provider in providers.items():
+        yield row(code(name), ", ".join(code(operation) for operation in provider.operations))
+    yield "\n## Not run here\n"
+    yield from table_head("type", "instead")
+    for name, instead in module.REFUSED.items():
+        yield row(code(name), instead)
 
 
 def process(module: ModuleType) -> Iterator[str]:
@@ -224,46 +238,54 @@ def functions(module: ModuleType) -> Iterator[str]:
                 yield row(code(f"fn.{function.name}"), code(function.arguments), function.returns, function.doc)
 
 
-FEEL = """What of FEEL is worked out in decision tables and DMN files. What is not listed is refused when the file is
-read, with its line and its name; what only a run can know to be out of reach fails with `EXPR_NOT_SUPPORTED`, which
-names the expression. It never becomes another value.
+FEEL = """\
+All of FEEL, the expression language of DMN 1.5: in decision tables and models, in conditions of processes (`=amount >
+1000`), on the command line (`penstock feel`) and in Python (`from penstock import feel`). What has no result is null,
+with a warning that says where and why; strict mode fails instead. [How it works](../explanation/feel.md) says how names
+are found, how null spreads and where decimals round.
 
 ## Values
 
 | kind | what is held | as JSON |
 | --- | --- | --- |
-| number | decimals of 34 digits: `0.1 + 0.2 = 0.3` | a number |
-| string, boolean, null, list | as the standard has them; a text in `"…"`, with `\\n`, `\\"`, `\\u0041` | the same |
-| date, time, date and time | the years 1 to 9999, six digits of a second, offsets such as `+09:00` | ISO 8601 |
-| days and time duration | six digits of a second | ISO 8601 |
+| number | decimals of 34 digits, rounding half to even: `0.1 + 0.2 = 0.3` | a number |
+| string, boolean, null, list, context | as the standard has them; `"…"` with `\\n`, `\\u0041`, and `'…'` | the same |
+| date, time, date and time | nine digits of a year and of a second, offsets, zones by name | ISO 8601 |
+| days and time duration | nanoseconds | ISO 8601 |
 | years and months duration | whole months | ISO 8601 |
-| range | `[1..5)`, in tests and after `in` | refused |
+| range, function | `[1..5)`, `(< 5)`, `function(x) x + 1` | as text |
 
-A field of the data is what its `typeRef` says: a text of an input of type `date` is a date, and one that is none fails
-with `INPUT_INVALID`. A text without a type is read as a date or duration only beside one. A result that is not of its
-decision's type is null, as DMN has it.
+## Operators and forms
 
-## Operators
+`+ - * / **`, `= != < <= > >=`, `and or`, `between … and …`, `in`, `instance of`, `if … then … else …`,
+`for … in … return …` with `partial`, `some`/`every … satisfies …`, `function(a: number) …`, `list[condition]`,
+`list[-1]`, `context.member`, `{a: 1, b: a + 1}`, `[1..5]`, `@"2026-01-01"`, `f(name: value)`, comments. Unary tests:
+`-`, `< 5, [10..20)`, `not("a", "b")`, `? > limit`. Functions of other programs (`external`) are refused by name.
 
-`+ - * / **`, `= != < <= > >=`, `and or`, `between … and …`, `in`, `if … then … else …`, `x[1]`, `x[-1]`, `x.member`,
-`not(…)`, `?`, and in the cells of a table lists of tests, `not(…)` and `-`. Moments and durations are added, subtracted
-and compared; durations are multiplied and divided. Their members are `year`, `month`, `day`, `weekday`, `hour`,
-`minute`, `second`, `time offset`, `days`, `hours`, `minutes`, `seconds`, `years`, `months`.
+Members of dates and times: `year`, `month`, `day`, `weekday`, `hour`, `minute`, `second`, `time offset`, `timezone`; of
+durations: `days`, `hours`, `minutes`, `seconds`, `years`, `months`; of ranges: `start`, `end`, `start included`,
+`end included`.
 
 ## Functions
+
+A parameter with a question mark may be left out, `...` stands for any number of arguments. Named arguments have the
+names of the parameters.
 """
 
 
 def feel(module: ModuleType) -> Iterator[str]:
     yield FEEL
-    yield from table_head("function", "arguments")
+    yield from table_head("function", "family", "signatures")
     for name, function in module.FUNCTIONS.items():
-        yield row(code(name), function.arguments)
-    yield "\n## Refused by name\n"
-    yield "Any other function, boxed expressions other than tables, functions of the file and imports, and:\n"
-    yield from (f"- {construct.rstrip(',')}" for construct in dict.fromkeys(module.CONSTRUCTS.values()))
-    yield "- time zones by name (`@Europe/Paris`), years outside 1 to 9999, parts of a second beyond six digits"
-    yield "- numbers of more than 300 digits"
+        if name != "@":  # how a literal `@"…"` is evaluated
+            shown = "<br>".join(code(signature.text).replace("|", "\\|") for signature in function.signatures)
+            yield row(code(name), function.family, shown)
+    yield "\n## In Python\n"
+    yield from table_head("name", "what it is")
+    for name in module.__all__:
+        text = (getattr(module, name).__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+        if name != "FUNCTIONS":
+            yield row(code(f"feel.{name}"), " ".join(text.split()))
 
 
 # ---- lifecycles, facts, tables ---------------------------------------------------------------------------------------
@@ -351,8 +373,13 @@ def constant(name: str) -> str:
 
 #: Where the default of every setting stands, and its meaning; the names are compared with those that are really read.
 SETTINGS = {
-    "llm.base_url": ("parts.llm.chat:BASE_URL", "The OpenAI-compatible service for persons that name none; trusted."),
-    "llm.model": ("parts.llm.chat:MODEL", "The model for persons that name none."),
+    "llm.base_url": (
+        "parts.llm.services:BASE_URL", "The OpenAI-compatible service for persons that name none; trusted."
+    ),
+    "llm.model": ("parts.llm.services:MODEL", "The model for persons that name none."),
+    "llm.ollama_url": ("parts.llm.services:OLLAMA_URL", "Where persons of the service ollama are; trusted."),
+    "llm.claude_code": ("", "May persons of the service claude-code start the program? true, or its command line."),
+    "hooks.commands": ("", "Programs that hooks of diagrams may start; not set: none."),
     "llm.api_key": ("", "The key for that service, as a reference: `${secrets.NAME}`. Never sent anywhere else."),
     "http.allow": (
         "", "What may be called beyond public addresses: host, `*.suffix`, address or network, with a port or without."
@@ -445,6 +472,8 @@ SETTINGS = {
     "limits.facts_warning": ("100000", "Facts of one run after which it has an incident."),
     "limits.facts_per_run": ("2000000", "Facts of one run after which it is paused."),
     "tenants.NAME.limits.LIMIT": ("", "The same limit for one tenant."),
+    "environment": ("production", "Where runs are at work when nobody says otherwise (C-82)."),
+    "tenants.NAME.environment": ("", "The same for one tenant."),
     "tenants.NAME.share": ("1", "How much of turns, effects, events and requests it has, compared with others."),
     "workers.tenants.NAME": ("", "The same for one tenant, instead of `workers.per_tenant`."),
     "metrics.token": ("", "A scraper's bearer token for `/metrics`: with it the numbers of all tenants are seen."),
@@ -455,6 +484,8 @@ SETTINGS = {
     "audit.keep_days": ("1095", "Days that the audit is kept; of what is pruned a hash stays. 0: for ever."),
     "drafts.keep_days": ("90", "Days that a draft is kept which nobody touches. 0: for ever."),
     "remarks.keep_days": ("365", "Days that remarks about an item are kept, and until its run has ended. 0: for ever."),
+    "simulations.keep_days": ("365", "Days that a simulation is kept, and until its run has ended. 0: for ever."),
+    "uses.keep_days": ("365", "Days that uses of deployed things are kept, and until their rollout ends. 0: for ever."),
     "serve.drain_s": ("", "Seconds in which a server that is to stop still answers, while `/ready` says 503; 1."),
     "audit.key_file": ("", "What the audit is sealed with; beside the store when it is not set."),
     "secrets.key_file": ("", "What the tenants' secrets are sealed with; beside the store when it is not set."),
@@ -511,6 +542,7 @@ SETTINGS = {
 VARIABLES = {
     "PENSTOCK_STORE": "The store, where `--store` is not given.",
     "PENSTOCK_TENANT": "The tenant, where `--tenant` is not given.",
+    "PENSTOCK_ROOT": "Where paths in documents begin, where `--root` is not given.",
     "PENSTOCK_SECRET_NAME": "The secret NAME; looked at before `settings.toml`.",
     "PENSTOCK_LOG": "`json` or `text`; goes before the setting `log.format`.",
     "PENSTOCK_DEBUG": "When set, an unexpected error shows where it came from.",
@@ -548,6 +580,57 @@ def python(module: ModuleType) -> Iterator[str]:
         yield row(code(name), first_line(found) if documented else HERE[name])
 
 
+def testing(module: ModuleType) -> Iterator[str]:
+    yield "In pytest the fixture `penstock_test` is an open `BlockingVirtualPenstock` that finds documents beside the"
+    yield "test, and `async_penstock_test` a `VirtualPenstock` to be opened with `async with`;"
+    yield "`--penstock-update` writes snapshots anew. [Test your workflow](../tutorial/testing.md) shows them at work,"
+    yield "[Scenarios](scenarios.md) has the words that `expect` takes."
+    for one in (module.VirtualPenstock, module.BlockingVirtualPenstock, module.Person, module.TestedRun,
+                module.ManualClock):  # fmt: skip
+        yield f"\n## {one.__name__}\n"
+        yield f"`{one.__name__}{signature(one)}`\n"
+        yield f"{own_doc(one)}\n"
+        yield from table_head("name", "what it does")
+        for name, method in public_methods(one):
+            waits = "await " if inspect.iscoroutinefunction(method) else ""
+            same = getattr(module.VirtualPenstock, name, None) if one is module.BlockingVirtualPenstock else None
+            yield row(code(f"{waits}{name}{signature(method)}"), own_doc(method) or own_doc(same) or SAID.get(name, ""))
+        for name, held in inherited(one).items():
+            if isinstance(held, property) and not name.startswith("_"):
+                yield row(code(name), own_doc(held.fget) or SAID.get(name, ""))
+    for one in (module.OpenWait, module.SentMessage):
+        yield from struct_table(one)
+    yield "\n## What a stub does\n"
+    yield from table_head("function", "what it does")
+    for name in ("answer", "fails", "never", "call", "real"):
+        yield row(code(f"{name}{signature(getattr(module, name))}"), own_doc(getattr(module, name)))
+
+
+def scenarios(module: ModuleType) -> Iterator[str]:
+    yield "A scenario file ends with `.scenario.yaml` and is played by `penstock test`. `penstock test --schema` prints"
+    yield "the JSON Schema of the form, for editors. Times are spans (90s, 30m, 2h, 1h30m, 1d, PT2H) or moments of"
+    yield "ISO 8601; `+2h` is a moment since the beginning."
+    properties_of = importlib.import_module("penstock.lang.editors").properties_of
+    for title, kind in module.FORMS.items():
+        yield f"\n## {title}\n"
+        yield f"{own_doc(kind)}\n"
+        yield from table_head("field", "what it is")
+        for name, shape in properties_of(kind).items():
+            needed = " It must be there." if name in kind.REQUIRED else ""
+            yield row(code(name), f"{shape.get('description', '')}{needed}")
+    yield "\n## What is refused\n"
+    yield "Nothing of a file is played while one of these is found in it, but warnings; each has its line and column.\n"
+    yield from table_head("rule", "what it says", "hint")
+    for one in read_source.rules(rooms=("testing",)):
+        warning = "A warning: " if one.severity == "warning" else ""
+        yield row(code(one.rule), f"{warning}{one.message}", one.hint)
+    yield "\n## Settings\n"
+    yield "`given.settings` has some of these; all others are for whoever runs the machine.\n"
+    yield from table_head("setting", "type")
+    for name, kind in importlib.import_module("penstock.testing.scenario.settings").OPEN.items():
+        yield row(code(name), kind.__name__)
+
+
 #: What methods do whose names say it all, for readers of the page.
 SAID = {
     "aclose": "Stop driving and close the store; runs stay as they are.",
@@ -562,6 +645,23 @@ SAID = {
     "net_of": "The compiled net with this content hash.",
     "state_bytes": "The same, in its canonical form.",
     "runs": "The newest runs of the store, as rows.",
+    "now": "The time, in milliseconds since 1970.",
+    "open": "Make the store and open it, without driving it.",
+    "cancel": "End a run.",
+    "approve": "Approve what waits at a node, or a draft.",
+    "reject": "Reject what waits at a node, or a draft.",
+    "run": "The run with this id.",
+    "clock": "The clock that only `advance` moves.",
+    "ended": "Whether the run has come to an end.",
+    "output": "What the run has come to.",
+    "variables": "Its variables by name.",
+    "failure": "Why it failed: code, node, category, message.",
+    "waits": "What it waits for now.",
+    "net": "Its compiled net.",
+    "began_at": "When the test began.",
+    "judge": "Give a review its verdict.",
+    "answer": "Answer what asks for a value, or hand in work.",
+    "claim": "Take it, so that nobody else does.",
 }
 HERE = {"context": "The run around the handler that works now.", "node_id": "The node whose handler works now."}
 
@@ -811,7 +911,7 @@ PAGES = (
     Page("executors", "Executors", "penstock.executors", executors, shelf),
     Page("facts", "Facts", "penstock.kernel.fact", facts, lambda module: [name for name, _ in module.FIELDS]),
     Page("failures", "Failures", "penstock.net.model", failures, lambda _: [f.code for f in read_source.failures()]),
-    Page("feel", "FEEL", "penstock.executors.parts.rules.feel.reader", feel, lambda module: list(module.FUNCTIONS)),
+    Page("feel", "FEEL", "penstock.feel", feel, lambda module: [n for n in module.FUNCTIONS if n != "@"]),
     Page("functions", "Functions", "penstock.expr.functions", functions, lambda module: list(module.FUNCTIONS)),
     Page("http", "HTTP", "penstock.api.server", http, routes),
     Page("kinds", "Kinds", "penstock.net.model", kinds, lambda module: module.KINDS),
@@ -820,8 +920,10 @@ PAGES = (
     Page("python", "Python", "penstock", python, lambda module: ["Penstock", "Blocking", "RunView"]),
     Page("rules", "Rules", "penstock.lang.compile", rules, lambda _: [one.rule for one in read_source.rules()]),
     Page("run-commands", "What may be asked of a run", "penstock.kernel.command", run_commands, lambda m: m.NAMES),
+    Page("scenarios", "Scenarios", "penstock.testing.scenario.form", scenarios, lambda module: list(module.FORMS)),
     Page("settings", "Settings", "penstock.cli.settings", settings, lambda _: read_source.settings()),
     Page("stability", "What is stable", "penstock", stability, lambda module: module.__all__),
+    Page("testing", "Testing", "penstock.testing", testing, lambda module: ["VirtualPenstock", "TestedRun"]),
     Page(
         "tables",
         "Tables",

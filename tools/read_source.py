@@ -167,10 +167,11 @@ def incidents() -> list[str]:
     return sorted(found - {""})
 
 
-def rules(language: str = "") -> list[Rule]:
-    """Every rule that `penstock check` may name, with what it says; for documents of one language, or of all."""
+def rules(language: str = "", rooms: tuple[str, ...] = ("lang", "net")) -> list[Rule]:
+    """Every rule that `penstock check` may name, with what it says; for documents of one language, or of all. Those of
+    scenario files are in another room."""
     found: set[Rule] = set()
-    for _, node, names in _calls("lang", "net", language=language):
+    for _, node, names in _calls(*rooms, language=language):
         if not isinstance(node, ast.Call) or not node.args or not (rule := _plain(node.args[0])):
             continue
         called, args = _called(node), node.args

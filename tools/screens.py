@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tools import screen_plan
+from tools import screen_plan, screen_rollout
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "docs" / "assets"
@@ -260,6 +260,9 @@ class Eyes:
         told = self._post(page.context, f"/processes/definitions/{process}/instances", {}).json()
         return str(told["proc_inst_id"])
 
+    def approve(self, page: Any, path: str) -> None:
+        self._post(page.context, path, {})
+
     def run(self, page: Any, id: str) -> dict[str, Any]:
         return dict(page.context.request.get(f"{self.base}/api/v1/runs/{id}").json())
 
@@ -358,6 +361,11 @@ def pictures(eyes: Eyes) -> None:
         eyes.shoot(page, "/pipelines", "pipelines-light-ko")
         eyes.shoot(page, "/ops/dead-letters?cause=IMG_INSPECT_KO/register/HTTP_5XX", "dead-letters-light-ko")
         screen_plan.take(page.context.request, eyes.base, lambda path: eyes.shoot(page, path, "plan-light-ko"))
+        with eyes.of("manager", "ko", "light", wide) as other:
+            screen_rollout.take(
+                page.context.request, eyes.base, lambda path: eyes.approve(other, path),
+                lambda path, name: eyes.shoot(page, path, f"{name}-light-ko"),
+            )  # fmt: skip
         # the moment in which the first try has failed and the next one is not due
         facts = page.context.request.get(f"{eyes.base}/api/v1/runs/{runs[1]}/facts?limit=500").json()["items"]
         failed = next((fact["seq"] for fact in facts if fact["fact"] == "attempt.failed"), 1)

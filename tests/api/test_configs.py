@@ -72,6 +72,7 @@ def test_a_config_is_rejected_taken_away_and_never_changed_behind_a_back(either:
     [
         ("aas-shells", {"id": "L09", "name": "9라인", "status": "running"}, {}),
         ("robots", {"commands": ["stop"], "queues": ["robot_commands"]}, {"commands": "stop"}),
+        ("bi-metrics", {"table": "fact", "column": "rate", "time_column": "date"}, {"table": "fact"}),
         ("channels", {"target": "outbox:robot", "queue_name": "robot_commands"}, {"url": "${secrets."}),
     ],
 )

@@ -286,6 +286,9 @@ GATES = {
     "POST /workflows/{id}/versions/{version}/approve", "POST /workflows/{id}/versions/{version}/activate",
     "POST /processes/definitions/{id}:approve", "POST /config-proposals/{id}/approve",
     *(f"POST /{path.removesuffix('s')}-proposals/{{id}}/approve" for path in GOVERNED),
+    # or rolled out
+    "POST /definitions/{name}/versions/{version}/deploy", "POST /workflows/{id}/versions/{version}/deploy",
+    "POST /deploy", "deploy begin",
     # a version may be begun by its number
     "POST /runs", "POST /instances", "POST /processes/definitions/{id}/instances", "POST /diagrams/{id}/runs",
     # by which somebody could become somebody else
@@ -295,7 +298,7 @@ GATES = {
 #: and these put no document, pack or setting in force, nor make anybody somebody else
 _THINGS = (
     "connections", "calendars", "channels", "mcp-servers", "collections", "aas-shells", "robots", "agents", "tools",
-    "roles",
+    "roles", "bi-metrics",
 )  # fmt: skip
 _RUN = ("cancel", "pause", "resume", "retry", "compensate", "fork", "signal", "resolve", "skip", "migrate",
         "undo-migration")  # fmt: skip
@@ -307,6 +310,7 @@ _TASK = (
 )  # fmt: skip
 _ITEM = ("start", "submit", "approve", "reject", "rework", "set-mode", "take-over", "delegate", "comment")
 NO_WAY = {
+    "POST /feel", "POST /rule-packs/{id}/test",  # tried out, and nothing is kept
     "POST /session", "DELETE /session", "POST /dev/session", "PATCH /runs/{run}/variables", "POST /runs:batch",
     "POST /batches", "POST /batches/{batch}/cancel", "POST /batches/{batch}/pause", "POST /batches/{batch}/resume",
     *(f"POST /runs/{{run}}/{verb}" for verb in _RUN), *(f"POST /inbox/{{run}}/{{node}}/{verb}" for verb in _INBOX),
@@ -315,8 +319,10 @@ NO_WAY = {
     "PUT /secrets/{name}", "DELETE /secrets/{name}", "DELETE /keys/{id}", "POST /tenants", "PUT /drafts/{key}",
     "DELETE /drafts/{key}", "POST /definitions/check", "POST /definitions/inspect", "POST /workflows/validate",
     "POST /diagrams:validate", "POST /workflows/{workflow_id}/trigger", "POST /judgment-reviews",
+    "POST /judgments/label", "POST /judgments/import",
     *(f"POST /{kind}/versions/{{version}}/{verb}" for kind in ("definitions/{name}", "workflows/{id}")
-      for verb in ("reject", "deprecate")),
+      for verb in ("reject", "deprecate", "simulate")),
+    *(f"POST /deploy/{{id}}/{verb}" for verb in ("pause", "resume", "promote", "rollback")),  # of what was approved
     *(f"POST /instances/{{id}}/{verb}" for verb in ("cancel", "resume", "retry", "compensate")),
     "POST /instances/{id}/nodes/{node_id}/signal",
     *(f"POST /approvals/{{id}}/{verb}" for verb in ("approve", "reject", "escalate")),
@@ -340,13 +346,15 @@ NO_WAY = {
 }  # fmt: skip
 #: commands that look, drive runs, or work on what is in force already; `run` and `fork` run a file, and release nothing
 NO_WAY_CLI = {
+    "test", "feel", "convert",
     "demo", "dev", "serve", "check", "run", "work", "ps", "show", "trace", "replay", "fork", "signal", "respond",
     "inbox", "approve", "reject", "outbox", "cancel", "pause", "resume", "retry", "compensate", "migrate", "draw",
     "verify", "doctor", "rebuild", "bench", "version", "events ls", "releases ls", "releases show", "releases reject",
     "releases deprecate", "releases diff", "registry ls", "registry get", "registry proposals", "registry reject",
-    "keys ls", "keys revoke", "audit verify", "audit ls", "audit head",
+    "keys ls", "keys revoke", "audit verify", "audit ls", "audit head", "deployments",
+    *(f"deploy {verb}" for verb in ("pause", "resume", "promote", "rollback")),
 }  # fmt: skip
-NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch", "plan"}
+NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch", "plan", "judgments", "simulations", "simulate"}
 NO_WAY_PIPELINE = {"ingest", "ls", "show", "logs", "cancel", "retry", "dlq", "usage", "schedule", "schedules", "trace"}
 NO_WAY_PROCESS = {
     "ls", "show", "bpmn", "versions", "diff", "reject", "instance", "terminate", "compensate", "events",
@@ -404,7 +412,9 @@ class Trial(NamedTuple):
         for root in (f"/definitions/{name}", f"/workflows/{name}"):
             yield client.post(f"{root}/versions/{version}/approve")
             yield client.post(f"{root}/versions/{version}/activate")
+            yield client.post(f"{root}/versions/{version}/deploy")
         yield client.post(f"/processes/definitions/{name}:approve", json={"into": self.id})
+        yield client.post("/deploy", json={"artifact": {"type": "workflow", "id": name, "version": version}})
         for path, body in (
             ("/runs", {"definition": name, "version": version}),
             ("/instances", {"workflow_id": name, "version": version}),
@@ -420,6 +430,8 @@ class Trial(NamedTuple):
             yield self.house.cli("releases", "approve", name, str(version), *more, key=key)
             yield self.house.cli("releases", "activate", name, str(version), *more, key=key)
             yield self.house.cli("process", "approve", name, *more, key=key)
+            rollout = ("deploy", "begin", "workflow", name, "--version", str(version))
+            yield self.house.cli(*rollout, *more, key=key)
         else:
             type = _TYPE.get(kind, kind.removesuffix("s"))
             yield self.house.cli("registry", "approve", type, name, *more, key=key)

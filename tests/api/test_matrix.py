@@ -27,6 +27,7 @@ COMMENTS = {"POST /inbox/{run}/{node}/comment", "POST /inbox/{run}/{node}/lookin
 #: they look only, although their question has a body
 LOOKS = {
     "POST /definitions/check", "POST /definitions/inspect", "POST /workflows/validate", "POST /diagrams:validate",
+    "POST /rule-packs/{id}/test", "POST /feel",
 }  # fmt: skip
 #: F-X.31: the first tenant's pipelines are the product's, and everybody begins them with files of their own
 PRODUCT = {"GET /pipelines/definitions/{code}", "POST /pipelines/definitions/{code}/executions"}
@@ -66,9 +67,14 @@ def world(either: Server) -> dict[str, Any]:
     assert admin.put("/secrets/canary", json={"value": "canary-5f1d"}).status_code == 204
     assert admin.put("/drafts/mine", json={"body": "mine"}).status_code == 200
     key = admin.post("/keys", json={"name": "to be revoked", "user": OPERATOR}).json()["id"]
+    canary = {"artifact": {"type": "rule_pack", "id": "quality_rules_v2"}, "strategy": {"type": "canary"}}
+    rollout = admin.post("/deploy", json=canary)
+    assert rollout.status_code == 201, rollout.text
+    deployment = str(rollout.json()["deployment_id"])
+    until(lambda: admin.get(f"/deploy/{deployment}").json()["rollout_run_id"], lambda run: run is not None)
     return {
         "spec": httpx2.get(f"{either.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
-        "key": key, "other": made.json()["token"], "viewer": viewer.json()["token"],
+        "key": key, "deployment": deployment, "other": made.json()["token"], "viewer": viewer.json()["token"],
         "execution": execution, "schedule": str(schedule.json()["id"]), "trace": EXAMPLE["traceId"],
         "processes": {"definitions": "ours", "instances": instance, "workitems": item["id"]}, "project": project,
     }  # fmt: skip
@@ -117,13 +123,14 @@ def _path(path: str, world: dict[str, Any]) -> str:
         "name": "canary" if path.startswith("/secrets") else "wf_defect_alert_v2", "workflow_id": "wf_defect_alert_v2",
         "workflow": "wf_defect_alert_v2", "key": "mine", "label": "Ask", "number": "1", "batch": "something",
         "sample_id": f"sample-{run}", "executionId": world["execution"], "stageCode": "only", "code": "FILES_OF_OURS",
-        "scheduleId": world["schedule"], "traceId": world["trace"],
+        "scheduleId": world["schedule"], "traceId": world["trace"], "format": "html",
     }  # fmt: skip
     first = path.split("/")[1]
     things = {
         "workflows": "wf_defect_alert_v2", "instances": run, "approvals": f"{run}:request_approval", "diagrams": "ask",
         "diagram-runs": run, "users": ADMIN, "rule-packs": "defect_rules_v3", "templates": "defect_alert_v2",
         "connections": "postgres_main", "calendars": "default", "channels": "slack", "keys": world["key"],
+        "deploy": world["deployment"],
     }  # fmt: skip
     ids |= {name: world["project"][name] for name in ("tid", "sid")}
     ids["id"] = things.get(first, "something")
@@ -176,9 +183,9 @@ def _seen(either: Server, world: dict[str, Any]) -> dict[str, Any]:
     lists = (
         "/runs", "/inbox?mine=false", "/definitions", "/events", "/schedules", "/dlq", "/circuit-breakers", "/users",
         "/roles", "/templates", "/connections", "/rule-packs", "/calendars", "/channels", "/secrets", "/keys",
-        "/configs", "/config-proposals", "/aas-shells", "/robots",
+        "/configs", "/config-proposals", "/aas-shells", "/robots", "/bi-metrics",
         "/drafts", "/tenants", "/processes/definitions", "/processes/workitems", "/processes/events",
-        "/pipelines/executions", "/pipelines/dlq", "/pipelines/schedules",
+        "/pipelines/executions", "/pipelines/dlq", "/pipelines/schedules", "/deploy",
         f"/pipelines/executions/{world['execution']}", "/projects", f"/projects/{world['project']['id']}/tasks",
         f"/projects/{world['project']['id']}/executions", "/reports",
         f"/runs/{world['run']}/facts", f"/runs/{world['diagram']}/facts",

@@ -84,6 +84,58 @@ def limited(server: Server) -> str:
     return begin(server, _there(server, document), {}, "WAITING")
 
 
+def judged(server: Server, pack: str) -> str:
+    """A run that judges one row by a rule pack."""
+    document = {
+        "id": f"wf_judge_{pack}", "name": "한 줄 판정", "version": 1,
+        "nodes": [
+            {"id": "judge", "type": "JUDGMENT", "policy": {"type": "RULE_ONLY", "rule_pack_id": pack},
+             "input": {"data": [{"line_id": "L01", "defect_rate": 0.01}]}},
+        ],
+        "edges": [],
+    }  # fmt: skip
+    return begin(server, _there(server, document), {}, "COMPLETED")
+
+
+def simulated(server: Server, pack: str, version: str) -> str:
+    """A run that has replayed the last seven days with another version of a rule pack."""
+    days = {"start": "${fn.date_add(fn.now(), -7, 'day')}", "end": "${fn.now()}"}
+    document = {
+        "id": "wf_simulated", "name": "모의 실행", "version": 1,
+        "nodes": [
+            {
+                "id": "simulate_rule", "type": "SIMULATE",
+                "artifact": {"type": "rule_pack", "id": pack, "version": version},
+                "mode": {"type": "replay", "replay": {"time_range": days}},
+                "comparison": {"baseline": "current_production"}, "report": {"generate": True, "format": "html"},
+            },
+        ],
+        "edges": [],
+    }  # fmt: skip
+    return begin(server, _there(server, document), {}, "COMPLETED")
+
+
+def analysed(server: Server) -> str:
+    """A run that has drawn the defect rate of the last thirty days."""
+    document = {
+        "id": "wf_analysed", "name": "불량 추이", "version": 1,
+        "nodes": [
+            {
+                "id": "bi_trend", "type": "BI",
+                "analysis": {
+                    "type": "trend", "metrics": ["defect_rate"], "dimensions": ["line_id"], "time_grain": "day",
+                    "time_range": {"start": "${fn.date_add(fn.now(), -30, 'day')}", "end": "${fn.now()}"},
+                },
+                "output": {"variable": "trend_result", "format": "chart_data"},
+                "visualization": {"chart_type": "line", "title": "30일 불량률 추이", "x_axis": "date",
+                                  "y_axis": ["defect_rate"], "series_by": "line_id"},
+            },
+        ],
+        "edges": [],
+    }  # fmt: skip
+    return begin(server, _there(server, document), {}, "COMPLETED")
+
+
 def asked(server: Server) -> str:
     """A diagram that asks a person for a name."""
     document = {

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from penstock.dialects.projection import rows_of
-from penstock.executors.contract import failed
+from penstock.executors.contract import Request, failed
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
 from penstock.kernel import command as C
@@ -117,9 +117,12 @@ def test_rebuilt_projections_are_the_live_ones(kit: Kit, batch: int) -> None:
 
     async def scene() -> dict[str, list[tuple[Any, ...]]]:
         clock = ManualClock()
-        x = Fn(
-            lambda request: failed("NO", "transient", "no") if request.attempt < 2 else {"node": request.node, "pid": 7}
-        )
+
+        def answer(request: Request) -> Any:
+            request.used.append({"type": "model", "id": "m", "version": "2", "environment": "production"})
+            return failed("NO", "transient", "no") if request.attempt < 2 else {"node": request.node, "pid": 7}
+
+        x = Fn(answer)
         host = Host(kit.open(), {"x": x}, clock=clock, batch=batch)
         await life(host, clock)
         before = dump(kit)
@@ -135,11 +138,12 @@ def test_rebuilt_projections_are_the_live_ones(kit: Kit, batch: int) -> None:
     assert {name: bool(rows) for name, rows in before.items()} == {
         "firing": True, "waiting": True, "item": True, "work": True, "incident": True, "cause": True,
         "judgment": False, "execution": True, "stage_log": True, "usage": True,
-        "task": True, "task_agent": True, "task_execution": True,
+        "task": True, "task_agent": True, "task_execution": True, "artifact_use": True,
     }  # fmt: skip
     statuses = {row[3] for row in before["item"]}
     assert {"TODO", "IN_PROGRESS", "DONE", "CANCELLED"} <= statuses
     assert {row[6] for row in before["task"]} == {"pending", "completed"}
+    assert {(row[5], row[11]) for row in before["artifact_use"]} == {("2", 0), ("2", 1)}, "version, failed"
     assert {row[7] for row in before["task_execution"]} == {"completed", "failed"}
     assert [(row[0], row[5:]) for row in before["cause"]] == [(no, ("once", "NO", "no")) for no in (22, 23)]
 

@@ -15,7 +15,7 @@ from tests.house.files import ROOT
 from tools import record
 
 FOLDER = ROOT / "examples/decision"
-EXAMPLES = sorted(FOLDER.iterdir())
+EXAMPLES = sorted(FOLDER.glob("*.json"))
 PAGES = sorted([*(ROOT / "docs/howto").glob("decision-*.md"), *(ROOT / "docs/tutorial").glob("decision*.md")])
 BLOCK = re.compile(r"(?ms)^```json\n(.*?)^```")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -300,7 +301,8 @@ def children(of: int | None = None) -> set[int]:
     of = of or os.getpid()
     found = set()
     for task in Path(f"/proc/{of}/task").glob("*/children"):
-        found |= {int(pid) for pid in task.read_text().split()}
+        with contextlib.suppress(FileNotFoundError):  # a thread that has ended meanwhile
+            found |= {int(pid) for pid in task.read_text().split()}
     return found
 
 
@@ -324,3 +326,17 @@ def cpu_grows(pid: int) -> bool:
     first = cpu(pid)
     time.sleep(0.15)
     return cpu(pid) > first >= 0
+
+
+def test_variables_are_given_back(bench, code):
+    """D-X.15: beside the result, those that are asked for; one that is not set or no JSON is left out."""
+    args = {"code": "n += 1\nf = len\nresult = n * 2", "keep": ["n", "f", "gone", "bad name"], "shared": {"n": 4}}
+    assert bench.done(code, args).body == {"result": 10, "variables": {"n": 5}}
+
+
+def test_what_scripts_of_the_public_form_expect(bench, code):
+    """D-X.15: all inputs by name, the first one, the node, and members of inputs without a name."""
+    source = "result = [inputs['a'], input_data, node_id, size]"
+    done = bench.done(code, {"code": source, "spread": ["b"]}, {"a": 1, "b": {"size": 9}})
+    assert done.body == [1, 1, "n", 9]
+    assert bench.done(code, {"code": "size", "spread": ["b"]}, {"size": 1, "b": {"size": 9}}).body == 1

@@ -13,8 +13,8 @@ import penstock.executors
 from penstock.executors import BUILTIN
 
 NAMES = """
-agent api assign cli_agent code context dataset expression file handler http judgment llm mcp notify person process_data
-processor publish shape sql stream template tool
+agent api assign bi cli_agent code command context dataset expression file handler http judgment llm mcp notify person
+process_data processor publish rollback rollout shape simulate sql stream template tool
 """.split()
 
 

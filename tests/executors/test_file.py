@@ -282,3 +282,53 @@ def test_a_full_disk_is_said_so(bench, monkeypatch):
     monkeypatch.setattr(os, "write", full)
     failure = bench.failed(FILE, {"operation": "write", "file": "x", "content": "y"})
     assert (failure.code, failure.category) == ("FILE_IO", "resource")
+
+
+def test_keys_are_parts_of_the_data(bench):
+    """D-X.15: one path gives the part, several a map by path; a path that is not there says so."""
+    bench.output_dir.mkdir(exist_ok=True)
+    (bench.output_dir / "a.json").write_text('{"user": {"name": "Kim", "tags": ["x", "y"]}, "n": 1}')
+    read = {"operation": "read", "file": "a.json"}
+    assert bench.done(FILE, {**read, "keys": "user.tags.1"}).body == "y"
+    assert bench.done(FILE, {**read, "keys": ["n", "user.{{what}}"]}, {"what": "name"}).body == {
+        "n": 1,
+        "user.name": "Kim",
+    }
+    for key in ("user.gone", "user.tags.9", "n.x", "a..b"):
+        failure = bench.failed(FILE, {**read, "keys": key})
+        assert (failure.code, failure.category) == ("FILE_FORMAT", "validation")
+
+
+def test_an_update_sets_parts_and_leaves_the_rest(bench):
+    """D-X.15: of what was written before; a file that is not there begins empty."""
+    update = {"operation": "update", "file": "b.json", "keys": "user.name"}
+    bench.done(FILE, update, {"default": "Kim"})
+    bench.done(
+        FILE, {**update, "keys": ["user.age", "n"], "content": {"age": 7, "n": "{{x}}"}, "render": True}, {"x": 3}
+    )
+    assert bench.done(FILE, {"file": "b.json"}).body == {"user": {"name": "Kim", "age": 7}, "n": 3}
+    for wrong in ({"keys": ["gone"]}, {"keys": "n.x.y"}, {"keys": "user..name"}):
+        assert bench.failed(FILE, {**update, **wrong}, {"default": {"a": 1}}).code == "FILE_FORMAT"
+
+
+def test_lines_of_a_text(bench):
+    """D-X.15: counted from 1, both ends included."""
+    (bench.input_dir / "t.txt").write_text("one\ntwo\nthree\nfour\n")
+    read = {"operation": "read", "file": "t.txt"}
+    for lines, text in (
+        ("2:3", "two\nthree\n"),
+        ("4", "four\n"),
+        ("3:", "three\nfour\n"),
+        (["1", "4:9"], "one\nfour\n"),
+    ):
+        assert bench.done(FILE, {**read, "lines": lines}).body == text
+
+
+def test_a_table_is_written_as_csv(bench):
+    """D-X.15: maps with their keys as head, lists as they are."""
+    write = {"operation": "write", "file": "t.csv"}
+    bench.done(FILE, write, {"default": [{"a": 1, "b": "x, y"}, {"a": 2, "c": None}]})
+    assert (bench.output_dir / "t.csv").read_text() == 'a,b,c\n1,"x, y",\n2,,\n'
+    bench.done(FILE, write, {"default": [[1, 2], ["x"]]})
+    assert (bench.output_dir / "t.csv").read_text() == "1,2\nx\n"
+    assert bench.failed(FILE, write, {"default": [1, {"a": 1}]}).code == "FILE_FORMAT"

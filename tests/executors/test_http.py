@@ -290,3 +290,21 @@ def test_data_that_looks_like_a_reference_fetches_no_secret(local, serve):
     local.done(HTTP, {"method": "POST", "url": server.url, "body": {"a": evil}, "render": False})
     assert all("tok-en" not in seen.path + str(seen.headers) + seen.body.decode() for seen in server.seen)
     assert server.seen[0].body == b"${secrets.T} b"
+
+
+def test_segments_of_a_path_stay_in_their_place(local, serve):
+    """Whatever an input holds, it is one segment; an empty one, or one that leads up, is refused."""
+    server = serve(lambda seen: as_json({}))
+    args = {"url": server.url + "/api/", "path": ["repos", "{{owner}}", "issues", "{{n}}"]}
+    local.done(HTTP, args, {"owner": "a/../b?x#y é", "n": 7})
+    assert server.seen[0].path == "/api/repos/a%2F..%2Fb%3Fx%23y%20%C3%A9/issues/7"
+    for owner in ("", "..", "."):
+        assert local.failed(HTTP, args, {"owner": owner, "n": 1}).code == "INPUT_INVALID"
+
+
+def test_an_answer_that_says_no_inside_is_a_failure(local, serve):
+    """Some services answer 200 and say inside that it went wrong."""
+    server = serve(lambda seen: as_json({"ok": False, "error": "channel_not_found"}))
+    failure = local.failed(HTTP, {"url": server.url, "holds": "ok"})
+    assert (failure.code, "channel_not_found" in failure.message) == ("HTTP_REFUSED", True)
+    assert local.done(HTTP, {"url": server.url}).body["ok"] is False

@@ -277,3 +277,26 @@ def test_z6_a_model_that_obeys_the_attacker_only_gets_data_out(bench, model, tex
 @pytest.mark.parametrize("args", [None, {}, {"person": 5}, {"person": {}, "answer": "poem"}])
 def test_bad_arguments(bench, args):
     assert bench.failed(LLM, args).category == "validation"
+
+
+def test_ollama_is_the_one_of_this_machine(bench, model):
+    """D-X.17: by name, without a key; the operator may say where it is, and then it is trusted."""
+    server = model("hello")
+    bench.settings = {"llm.ollama_url": server.url + "/v1", "llm.api_key": KEY}
+    person = {"name": "P", "service": "ollama", "model": "llama3.2:1b", "api_key": "${secrets.DUMMY}"}
+    assert bench.done(PERSON, {"person": person, "default_prompt": "x"}).body == "hello"
+    seen = server.seen[0]
+    assert (seen.path, seen.json["model"], "authorization" in seen.headers) == (
+        "/v1/chat/completions", "llama3.2:1b", False,
+    )  # fmt: skip
+
+
+def test_the_services_of_makers_get_their_own_key_only(bench, model):
+    """D-X.17: the operator's key never goes to another maker."""
+    server = model("hi")
+    bench.settings |= {"llm.api_key": "the-operators"}
+    person = {"name": "P", "service": "anthropic", "model": "m", "base_url": server.url, "api_key": "${secrets.K}"}
+    assert bench.done(PERSON, {"person": person, "default_prompt": "x"}).body == "hi"
+    assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
+    bench.done(PERSON, {"person": {**person, "api_key": None}, "default_prompt": "x"})
+    assert "authorization" not in server.seen[1].headers

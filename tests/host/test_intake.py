@@ -288,7 +288,7 @@ def test_a_run_begins_with_the_event_that_starts_it(rig: Rig, host: Host) -> Non
 def test_an_input_that_does_not_fit_starts_nothing(rig: Rig, host: Host) -> None:
     """W-3.2.7: no run, and a warning that says why; the event is delivered all the same."""
 
-    def prepare(tenant: str, net: int, given: Any) -> tuple[Any, dict[str, Any]]:
+    def prepare(tenant: str, net: int, given: Any, run: str) -> tuple[Any, dict[str, Any]]:
         raise InputInvalid(why="line_id is missing")
 
     host.starter.prepare = prepare

@@ -75,3 +75,35 @@ def test_the_host_keeps_so(tmp_path: Path) -> None:
     assert [row.action for row in store.audit_chain("t")] == ["audit.prune"] and store.drafts("t", "kim") == []
     assert AuditLog(store).verify("t") == []
     store.close()
+
+
+def test_simulations_and_uses_are_kept_as_the_settings_say(tmp_path: Path) -> None:
+    """C-58, C-59: each by its own setting; a year by default, 0 is for ever."""
+
+    class Store:
+        """Writes down what it is asked to forget."""
+
+        def __init__(self) -> None:
+            self.asked: dict[str, int] = {}
+
+        def forget_simulations(self, before: int) -> int:
+            self.asked["simulations"] = before
+            return 0
+
+        def forget_uses(self, before: int) -> int:
+            self.asked["uses"] = before
+            return 0
+
+    others = {"audit.keep_days": 0, "drafts.keep_days": 0, "remarks.keep_days": 0}
+    expected: dict[tuple[Any, Any], dict[str, int]] = {
+        (None, None): {"simulations": 35, "uses": 35}, (10, 20): {"simulations": 390, "uses": 380},
+        (0, 20): {"uses": 380}, (10, 0): {"simulations": 390},
+    }  # fmt: skip
+    for (simulations, uses), before in expected.items():
+        store: Any = Store()
+        given = {"simulations.keep_days": simulations, "uses.keep_days": uses}
+        settings = {**others, **{name: days for name, days in given.items() if days is not None}}
+        Retention(store, settings).forget_old(400 * DAY_MS)
+        assert store.asked == {what: day * DAY_MS for what, day in before.items()}
+    with pytest.raises(BadInput, match=r"uses\.keep_days"):
+        Retention(Sqlite(tmp_path / "s.db"), {"uses.keep_days": "x"})

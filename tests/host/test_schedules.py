@@ -220,7 +220,7 @@ def test_what_is_paused_does_not_fire(rig: Rig, host: Host) -> None:
 def test_an_input_that_does_not_fit_is_told_and_the_others_start(rig: Rig, host: Host) -> None:
     """W-3.2.7: no run of it, a warning; the schedule goes on."""
 
-    def prepare(tenant: str, net: int, given: Any) -> tuple[Any, dict[str, Any]]:
+    def prepare(tenant: str, net: int, given: Any, run: str) -> tuple[Any, dict[str, Any]]:
         if "line" not in given:
             raise InputInvalid(why="line is missing")
         return given, {}

@@ -30,6 +30,7 @@ _AGENT = "the kind of agent that is a program of the operator's"
 OTHER_WORDS = {
     ("app/registry/artifact_types.py", "process"): _AGENT,
     ("executors/agents/__init__.py", "process"): _AGENT,
+    ("executors/parts/rules/dmn/model.py", "decision"): "DMN's own word for an element of its graph",
     ("net/", "diagram"): "the net's join mode of that name",
 }
 

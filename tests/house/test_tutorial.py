@@ -36,15 +36,18 @@ FENCE = re.compile(r"^```(\w*)\s*$")
 SAVED = re.compile(r"`([\w.-]+(?:/[\w.-]+)*\.\w+)`[^`]*:$")
 SERVES = re.compile(r"^(?:\w+=\S+ )*penstock (?:dev|serve)\b.* &$")
 PORT = "8080"
-#: of a run, and of an execution
-ID = re.compile(r"\b[rc][0-9a-z]{15}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+#: of a run, of a deployment, of a simulation, and of an execution
+ID = re.compile(
+    r"\b[rcd][0-9a-z]{15}\b|\bdep_[0-9a-f]{16}\b|\bsim_[0-9a-f]{18}\b"
+    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b"
+)
 VARIES = (
+    (re.compile(r"\b[0-9a-f]{16}\b"), "BATCH"),  # before runs: a batch may begin with c or d, too
     (ID, "RUN"),
     (re.compile(r"\bps_[0-9a-f]{16}_[\w-]{43}"), "KEY"),
     (re.compile(r"\bk1:[0-9a-f]{12}:"), "SEAL:"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "TRACE"),
-    (re.compile(r"\b[0-9a-f]{16}\b"), "BATCH"),
     (re.compile(r"\blocalhost:\d+"), "HERE"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "WHEN"),
     (re.compile(r"\b1\d{12}\b"), "AT"),
@@ -215,3 +218,4 @@ def test_a_page_that_lies_is_found() -> None:
     assert missing(("   0.00 s  Start done", "…", "b"), ["a", "1.52 s Start done", "x", "b"], ids) == ""
     assert missing(("b", "a"), ["a", "b"], ids) == "a"
     assert missing(("22 facts",), ["23 facts"], ids) == "22 facts"
+    assert missing(("475e52ab1336cf74  done",), ["cdab7c93c1778a4e  done"], ids) == ""

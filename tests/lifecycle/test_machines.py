@@ -54,6 +54,7 @@ EXITS = {
     "task_execution": set(),
     "project_health": set(),
     "release": set(),
+    "deployment": {("succeeded", "roll_back"), ("failed", "roll_back")},
 }
 
 

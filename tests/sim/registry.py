@@ -34,6 +34,7 @@ class SimRegistry:
     # -- artifacts, messages, judgments -------------------------------------------------------------------------------
 
     def put_artifacts(self, rows: Iterable[ArtifactRow]) -> None:
+        self._take("registry")
         for one in rows:
             self.disk.tables["artifact"][one.tenant, one.type, one.id, one.version] = astuple(one)
 
@@ -49,9 +50,10 @@ class SimRegistry:
         return str(self.disk.tables.setdefault("mark", {}).setdefault("profile", ("profile", profile))[1])
 
     def registry_number(self) -> int:
-        return len(self.disk.tables["artifact"])
+        return self.disk.last.get("registry", 0)
 
     def drop_artifact(self, tenant: str, type: str, id: str, version: str = "") -> bool:
+        self._take("registry")
         return self.disk.tables["artifact"].pop((tenant, type, id, version), None) is not None
 
     def put_message(self, message: MessageRow) -> None:

@@ -18,9 +18,11 @@ from penstock.store.table_shape import Table
 from penstock.store.tables import TABLES
 from penstock.store.work_items import AGENT
 from tests.sim.admin import SimAdmin
+from tests.sim.deployments import SimDeployments
 from tests.sim.file_schedules import SimFileSchedules
 from tests.sim.queues import SimQueues
 from tests.sim.registry import SimRegistry
+from tests.sim.simulations import SimSimulations
 from tests.sim.tasks import SimTasks
 
 Row = tuple[Any, ...]
@@ -38,12 +40,12 @@ INSERTS: tuple[tuple[str, str, str], ...] = (
     ("gate", "gate", "replace"), ("memo", "memo", "replace"), ("blobs", "blob", "ignore"),
     ("judgment", "judgment", "replace"), ("checkpoint", "checkpoint", "fail"), ("execution_new", "execution", "fail"),
     ("stage_log", "stage_log", "replace"), ("task", "task", "replace"), ("task_agent", "task_agent", "replace"),
-    ("task_execution", "task_execution", "replace"),
+    ("task_execution", "task_execution", "replace"), ("artifact_use", "artifact_use", "replace"),
 )  # fmt: skip
 _REBUILT = (
     "firing", "wait", "unwait", "item_new", "item_moved", "item_renumbered", "work_new", "work_moved",
     "incident", "cause",
-    "execution_new", "execution_moved", "stage_log", "usage", "task", "task_agent", "task_execution",
+    "execution_new", "execution_moved", "stage_log", "usage", "task", "task_agent", "task_execution", "artifact_use",
 )  # fmt: skip
 
 
@@ -86,7 +88,7 @@ class Disk:
 DONE = "COMPLETED"
 
 
-class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks):
+class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks, SimDeployments, SimSimulations):
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk
         self.commits = 0
@@ -279,6 +281,9 @@ class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks):
         counts = Counter((r.net, r.tenant) for r in self._runs() if r.status in status)
         return [(net, tenant, count) for (net, tenant), count in counts.items()]
 
+    def open_called(self, parent: str, limit: int) -> list[tuple[int, str]]:
+        return [(r.no, r.id) for r in self._runs() if r.parent == parent and r.status < 5][:limit]
+
     def open_below(self, prefix: str) -> list[tuple[int, str]]:
         return [(r.no, r.id) for r in self._runs() if r.id.startswith(prefix) and r.status < 5]
 
@@ -370,6 +375,9 @@ class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks):
 
     def notices(self, now: int, limit: int) -> list[tuple[int, bytes, int]]:
         return self._of_topic("notice", now, limit)
+
+    def first_notice_at(self) -> int | None:
+        return min((row[6] for row in self.disk.tables["outbox"].values() if row[3] == "notice"), default=None)
 
     def follow_ups(self, now: int, limit: int) -> list[tuple[int, bytes, int]]:
         return self._of_topic("follow-up", now, limit)

@@ -23,7 +23,7 @@ def run(folder: Path = FOLDER) -> AttackResult:
         "bad" if bad or not outcomes else "ok",
         {
             "right": figures["right"],
-            "refused": figures["refused"] + figures["failed"],
+            "refused": figures["refused"],
             "wrong": figures["wrong"] + figures["crashed"],
             "silent": figures["silent"],
         },

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 4a4c93050c917cbccae68d9116f8714fe0c7b235d8cfb9a8b8457b86b8f61a42.
+ * Made from 90dd40e993755a605a863179e90a6903da8f66b2cf4f8c91b494addac215e02d.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -75,6 +75,12 @@ export interface components {
         ApprovalPage: {
             items: components["schemas"]["ApprovalOut"][];
             next: string | null;
+        };
+        ArtifactAsked: {
+            id: string;
+            /** @enum {string} */
+            type: "rule_pack" | "model" | "prompt" | "config" | "workflow";
+            version?: string | number | null;
         };
         AttemptOut: {
             code: string | null;
@@ -172,6 +178,11 @@ export interface components {
             total: number | null;
             verb: string;
         };
+        BlueGreenAsked: {
+            success_criteria?: components["schemas"]["CriteriaAsked"] | null;
+            /** @default 0 */
+            warm_up_minutes: number;
+        };
         BpmnAsked: {
             bpmn_xml: string;
             /** @default false */
@@ -207,6 +218,15 @@ export interface components {
             replayed: {
                 [key: string]: string;
             };
+        };
+        CanaryAsked: {
+            /** @default 20 */
+            increment_percent: number;
+            /** @default 10 */
+            initial_percent: number;
+            /** @default 30 */
+            interval_minutes: number;
+            success_criteria?: components["schemas"]["CriteriaAsked"] | null;
         };
         CancelAsked: {
             /** @default now */
@@ -315,6 +335,12 @@ export interface components {
             extractions: components["schemas"]["TracedExtractionOut"][];
             files: components["schemas"]["ExecutionFileOut"][];
             traceId: string;
+        };
+        CriteriaAsked: {
+            /** @default 0.01 */
+            error_rate_max: number;
+            /** @default 500 */
+            latency_p99_max_ms: number;
         };
         CriterionOut: {
             how: string;
@@ -536,6 +562,134 @@ export interface components {
             steps: components["schemas"]["DeltaOut"][];
             to: number;
         };
+        DeployAsked: {
+            artifact: components["schemas"]["ArtifactAsked"];
+            /** @default  */
+            environment: string;
+            /** @default {} */
+            notification: {
+                [key: string]: unknown;
+            };
+            /** @default  */
+            reason: string;
+            rollback?: components["schemas"]["TakeBackAsked"] | null;
+            /** @default {} */
+            scope: components["schemas"]["ScopeAsked"];
+            /** @default  */
+            simulation: string;
+            /**
+             * @default {
+             *       "type": "immediate",
+             *       "observe_minutes": 0
+             *     }
+             */
+            strategy: components["schemas"]["StrategyAsked"];
+        };
+        DeploymentArtifact: {
+            id: string;
+            type: string;
+        };
+        DeploymentEventOut: {
+            /** Format: date-time */
+            at: string;
+            metrics: components["schemas"]["MeasuredOut"][];
+            percent: number;
+            text: string;
+            what: string;
+            who: string | null;
+        };
+        DeploymentMoveOut: {
+            allowed: boolean;
+            move: string;
+            permission: string;
+        };
+        DeploymentOut: {
+            artifact: components["schemas"]["DeploymentArtifact"];
+            automatic: boolean;
+            begun_by: string | null;
+            criteria: {
+                [key: string]: number;
+            } | null;
+            deployment_id: string;
+            ended_at: string | null;
+            environment: string;
+            events: components["schemas"]["DeploymentEventOut"][];
+            moves: components["schemas"]["DeploymentMoveOut"][];
+            next_at: string | null;
+            notify: {
+                [key: string]: unknown;
+            };
+            paused_at: string | null;
+            percent: number;
+            previous_version: string | null;
+            progress: number;
+            reason: components["schemas"]["DeploymentReason"] | null;
+            rollout_run_id: string | null;
+            run_id: string | null;
+            scope: components["schemas"]["DeploymentScopeOut"];
+            series: components["schemas"]["MeasuredAtOut"][];
+            simulation_id: string | null;
+            stage: number;
+            stages: components["schemas"]["StageOut"][];
+            /** Format: date-time */
+            started_at: string;
+            status: string;
+            strategy: string;
+            to_version: string | null;
+            triggers: {
+                [key: string]: number;
+            } | null;
+            version: string;
+            versions: components["schemas"]["MeasuredOut"][];
+            versions_since_start: components["schemas"]["MeasuredOut"][];
+            warnings: string[];
+        };
+        DeploymentPage: {
+            items: components["schemas"]["DeploymentSummaryOut"][];
+            next: string | null;
+            total: number | null;
+        };
+        DeploymentReason: {
+            by: string | null;
+            code: string;
+            limit: number | null;
+            metric: string | null;
+            text: string;
+            value: number | null;
+        };
+        DeploymentScopeOut: {
+            line_ids: string[] | null;
+        };
+        DeploymentStatusOut: {
+            current_percent: number;
+            deployment_id: string;
+            progress: number;
+            stage: number;
+            status: string;
+        };
+        DeploymentSummaryOut: {
+            artifact: components["schemas"]["DeploymentArtifact"];
+            begun_by: string | null;
+            deployment_id: string;
+            ended_at: string | null;
+            environment: string;
+            next_at: string | null;
+            paused_at: string | null;
+            percent: number;
+            previous_version: string | null;
+            progress: number;
+            reason: components["schemas"]["DeploymentReason"] | null;
+            rollout_run_id: string | null;
+            run_id: string | null;
+            scope: components["schemas"]["DeploymentScopeOut"];
+            stage: number;
+            /** Format: date-time */
+            started_at: string;
+            status: string;
+            strategy: string;
+            to_version: string | null;
+            version: string;
+        };
         DevSessionAsked: {
             user: string;
         };
@@ -625,6 +779,11 @@ export interface components {
             node: string;
             prompt: unknown;
             waits_for: string;
+        };
+        DifferenceOut: {
+            after: unknown;
+            before: unknown;
+            field: string;
         };
         DiffOut: {
             changes: components["schemas"]["ChangeOut"][];
@@ -954,6 +1113,32 @@ export interface components {
         FeedbackAsked: {
             feedback: string;
         };
+        FeelAsked: {
+            /** @default {} */
+            context: {
+                [key: string]: unknown;
+            };
+            /**
+             * @default expression
+             * @enum {string}
+             */
+            kind: "expression" | "unary_tests";
+            /** @default false */
+            strict: boolean;
+            text: string;
+            value?: unknown;
+        };
+        FeelOut: {
+            names: string[];
+            text: string;
+            type: string;
+            value: unknown;
+            warnings: components["schemas"]["FeelWarningOut"][];
+        };
+        FeelWarningOut: {
+            message: string;
+            position: number;
+        };
         FieldOut: {
             key: string;
             label: string;
@@ -1017,6 +1202,12 @@ export interface components {
             items: components["schemas"]["FiringOut"][];
             next: string | null;
         };
+        FirstInputOut: {
+            context: unknown;
+            data: unknown;
+            name: string;
+            origin: string;
+        };
         FolderStateOut: {
             bucket: string;
             lastAt: string | null;
@@ -1026,6 +1217,20 @@ export interface components {
         };
         ForceAsked: {
             reason: string;
+        };
+        ForecastOut: {
+            elapsed_ms: number;
+            forecast: {
+                [key: string]: unknown;
+            };
+            language: string;
+            name: string;
+            run: string;
+            /** Format: date-time */
+            simulated_at: string;
+            status: string | null;
+            version: number | null;
+            warnings: string[];
         };
         ForeseenOut: {
             /** Format: date-time */
@@ -1168,6 +1373,17 @@ export interface components {
             failed: number;
             held: number;
         };
+        ImportedOut: {
+            count: number;
+            labelled: number;
+        };
+        InForceOut: {
+            differences: components["schemas"]["DifferenceOut"][];
+            problem: components["schemas"]["RuleProblemOut"] | null;
+            same: boolean;
+            verdict: components["schemas"]["TrialVerdictOut"] | null;
+            version: string;
+        };
         IngestAccepted: {
             /** @default true */
             accepted: boolean;
@@ -1204,6 +1420,8 @@ export interface components {
             soundness: components["schemas"]["JudgedOut"][];
         };
         InstanceAsked: {
+            /** @default  */
+            environment: string;
             input?: unknown;
             parent_instance_id?: string | null;
             version?: number | null;
@@ -1314,6 +1532,9 @@ export interface components {
             way: string[];
             why: string;
         };
+        JudgmentImport: {
+            judgments: components["schemas"]["PastJudgmentAsked"][];
+        };
         JudgmentOut: {
             /** Format: date-time */
             at: string;
@@ -1382,6 +1603,21 @@ export interface components {
         KeyPage: {
             items: components["schemas"]["KeyOut"][];
             next: string | null;
+        };
+        LabelAsked: {
+            /** @enum {string} */
+            decision: "normal" | "warning" | "critical" | "unknown";
+            judgment: string;
+            /** @default  */
+            note: string;
+        };
+        LabelOut: {
+            /** Format: date-time */
+            at: string;
+            by: string;
+            decision: string;
+            judgment: string;
+            note: string;
         };
         LanguageOut: {
             language: string;
@@ -1460,6 +1696,13 @@ export interface components {
         LookingOut: {
             others: string[];
         };
+        MatchedRuleOut: {
+            confidence: number | null;
+            decision: string | null;
+            id: string;
+            name: string;
+            reasoning: string;
+        };
         Me: {
             groups: string[];
             locale: string;
@@ -1472,6 +1715,25 @@ export interface components {
             user: string;
             version: string;
             zone: string;
+        };
+        MeasuredAtOut: {
+            anomaly_score: number | null;
+            /** Format: date-time */
+            at: string;
+            error_rate: number | null;
+            latency_p99_ms: number | null;
+            samples: number;
+            version: string;
+        };
+        MeasuredOut: {
+            anomaly_score: number | null;
+            error_rate: number | null;
+            errors: number;
+            latency_p50_ms: number | null;
+            latency_p99_ms: number | null;
+            role: string;
+            samples: number;
+            version: string;
         };
         MessageAsked: Record<string, never>;
         MessageOut: {
@@ -1535,6 +1797,10 @@ export interface components {
         MomentPage: {
             items: components["schemas"]["MomentOut"][];
             of: number;
+        };
+        MoveAsked: {
+            /** @default  */
+            reason: string;
         };
         MoveOut: {
             /** @default true */
@@ -1604,6 +1870,44 @@ export interface components {
             successLimit: number;
             waysIn: components["schemas"]["WayInOut"][];
         };
+        OwnTestOut: {
+            decision: string | null;
+            name: string;
+            ok: boolean;
+            wrong: string;
+        };
+        PackDetailOut: {
+            body: {
+                [key: string]: unknown;
+            };
+            first_input: components["schemas"]["FirstInputOut"] | null;
+            id: string;
+            in_force: string | null;
+            name: string;
+            summary: string;
+            version: string;
+            versions: components["schemas"]["PackVersionOut"][];
+        };
+        PackSummaryOut: {
+            id: string;
+            in_force: string | null;
+            name: string;
+            summary: string;
+            versions: components["schemas"]["PackVersionOut"][];
+        };
+        PackSummaryPage: {
+            items: components["schemas"]["PackSummaryOut"][];
+            next: string | null;
+        };
+        PackVersionOut: {
+            /** Format: date-time */
+            at: string;
+            in_force: boolean;
+            rules: number;
+            status: string;
+            tests: number;
+            version: string;
+        };
         PanelOut: {
             id: string;
             query: string;
@@ -1628,6 +1932,28 @@ export interface components {
             seq: number;
             to: string;
             workitem_id: string | null;
+        };
+        PastJudgmentAsked: {
+            at: string;
+            /** @default 1 */
+            confidence: number;
+            /** @default {} */
+            context: {
+                [key: string]: unknown;
+            };
+            data: unknown;
+            /** @enum {string} */
+            decision: "normal" | "warning" | "critical" | "unknown";
+            /** @default  */
+            id: string;
+            label?: ("normal" | "warning" | "critical" | "unknown") | null;
+            llm?: {
+                [key: string]: unknown;
+            } | null;
+            policy?: {
+                [key: string]: unknown;
+            } | null;
+            rule_pack_id: string;
         };
         PendingOut: {
             count: number;
@@ -1665,6 +1991,8 @@ export interface components {
         };
         penstock__api__shapes__runs__StartAsked: {
             definition: string;
+            /** @default  */
+            environment: string;
             input?: unknown;
             key?: string | null;
             /** @default 1000 */
@@ -1763,6 +2091,7 @@ export interface components {
             findings?: components["schemas"]["FoundOut"][] | null;
             from?: string | null;
             hint?: string | null;
+            position?: number | null;
             reason?: string | null;
             state?: string | null;
             status: number;
@@ -1977,6 +2306,19 @@ export interface components {
             reservation_id: string;
             status: string;
         };
+        ReleaseReportOut: {
+            baseline: number | null;
+            name: string;
+            ok: boolean;
+            replay: {
+                [key: string]: unknown;
+            } | null;
+            simulation: {
+                [key: string]: unknown;
+            };
+            simulation_id: string;
+            version: number;
+        };
         Remark: {
             /** Format: date-time */
             at: string;
@@ -2042,6 +2384,46 @@ export interface components {
         ReworkAsked: {
             comment?: string | null;
             version?: number | null;
+        };
+        RollbackAsked: {
+            /** @default  */
+            reason: string;
+            to_version?: string | null;
+        };
+        RollingAsked: {
+            /** @default 1 */
+            batch_size: number;
+            /** @default 30 */
+            interval_minutes: number;
+            success_criteria?: components["schemas"]["CriteriaAsked"] | null;
+        };
+        RolloutAsked: {
+            /** @default  */
+            environment: string;
+            /** @default {} */
+            notification: {
+                [key: string]: unknown;
+            };
+            /** @default  */
+            reason: string;
+            rollback?: components["schemas"]["TakeBackAsked"] | null;
+            /** @default {} */
+            scope: components["schemas"]["ScopeAsked"];
+            /** @default  */
+            simulation: string;
+            /**
+             * @default {
+             *       "type": "immediate",
+             *       "observe_minutes": 0
+             *     }
+             */
+            strategy: components["schemas"]["StrategyAsked"];
+        };
+        RuleProblemOut: {
+            category: string;
+            code: string;
+            message: string;
+            rule: string;
         };
         RunOut: {
             active_ms: number;
@@ -2150,6 +2532,10 @@ export interface components {
             items: components["schemas"]["ScheduleOut"][];
             next: string | null;
         };
+        ScopeAsked: {
+            line_ids?: string[] | null;
+            tenant_ids?: string[] | null;
+        };
         SecretAsked: {
             value: string;
         };
@@ -2221,6 +2607,79 @@ export interface components {
             id: string;
             name: string;
             payload?: unknown;
+        };
+        SimulateAsked: {
+            answers?: {
+                [key: string]: unknown;
+            } | null;
+            due_ms?: number | null;
+            input?: unknown;
+            /** @default 200 */
+            replay: number;
+            /** @default 200 */
+            runs: number;
+            /** @default 0 */
+            seed: number;
+        };
+        SimulatedArtifactOut: {
+            id: string;
+            type: string;
+        };
+        SimulatedJudgmentOut: {
+            after: string;
+            /** Format: date-time */
+            at: string;
+            before: string | null;
+            judgment: string;
+            label: string | null;
+            line_id: string | null;
+            missed: boolean;
+            node: string | null;
+            run: string | null;
+        };
+        SimulatedJudgmentPage: {
+            items: components["schemas"]["SimulatedJudgmentOut"][];
+        };
+        SimulationBrief: {
+            artifact: components["schemas"]["SimulatedArtifactOut"];
+            baseline_version: string | null;
+            candidate_version: string | null;
+            /** Format: date-time */
+            created_at: string;
+            document: string;
+            mode: string;
+            node: string;
+            recommendation: string;
+            reports: string[];
+            run_id: string;
+            simulation_id: string;
+            since: string | null;
+            total_samples: number;
+            until: string | null;
+        };
+        SimulationOut: {
+            artifact: components["schemas"]["SimulatedArtifactOut"];
+            baseline_version: string | null;
+            candidate_version: string | null;
+            /** Format: date-time */
+            created_at: string;
+            document: string;
+            mode: string;
+            node: string;
+            recommendation: string;
+            reports: string[];
+            result: {
+                [key: string]: unknown;
+            };
+            run_id: string;
+            simulation_id: string;
+            since: string | null;
+            total_samples: number;
+            until: string | null;
+        };
+        SimulationPage: {
+            items: components["schemas"]["SimulationBrief"][];
+            next: string | null;
         };
         SkipAsked: {
             node: string;
@@ -2299,6 +2758,17 @@ export interface components {
         StageLogPage: {
             items: components["schemas"]["StageLogOut"][];
         };
+        StageOut: {
+            begins_at: string | null;
+            counted: number;
+            ends_at: string | null;
+            lines: string[] | null;
+            metrics: components["schemas"]["MeasuredOut"] | null;
+            number: number;
+            percent: number;
+            status: string;
+            total: number;
+        };
         Started: {
             id: string;
             status: string;
@@ -2344,6 +2814,18 @@ export interface components {
             /** @default false */
             now: boolean;
         };
+        StrategyAsked: {
+            blue_green?: components["schemas"]["BlueGreenAsked"] | null;
+            canary?: components["schemas"]["CanaryAsked"] | null;
+            /** @default 0 */
+            observe_minutes: number;
+            rolling?: components["schemas"]["RollingAsked"] | null;
+            /**
+             * @default immediate
+             * @enum {string}
+             */
+            type: "immediate" | "canary" | "blue_green" | "rolling";
+        };
         StuckOut: {
             count: number;
             query: {
@@ -2376,6 +2858,18 @@ export interface components {
             release: string;
             removed: string[];
             statuses: components["schemas"]["StatusEditOut"][];
+        };
+        TakeBackAsked: {
+            /** @default true */
+            auto_rollback: boolean;
+            specific_version?: string | number | null;
+            /**
+             * @default previous
+             * @enum {string}
+             */
+            to_version: "previous" | "specific";
+            /** @default {} */
+            trigger: components["schemas"]["TriggersAsked"];
         };
         TakenFile: {
             duplicateIds: string[];
@@ -2639,6 +3133,34 @@ export interface components {
             reason: string | null;
             to: string;
         };
+        TrialAsked: {
+            context?: unknown;
+            data: unknown;
+            draft?: {
+                [key: string]: unknown;
+            } | null;
+            version?: string | null;
+        };
+        TrialOut: {
+            findings: components["schemas"]["FoundOut"][];
+            id: string;
+            in_force: components["schemas"]["InForceOut"] | null;
+            is_draft: boolean;
+            matched: components["schemas"]["MatchedRuleOut"][];
+            problem: components["schemas"]["RuleProblemOut"] | null;
+            tests: components["schemas"]["OwnTestOut"][];
+            tests_left: number;
+            verdict: components["schemas"]["TrialVerdictOut"] | null;
+            version: string;
+        };
+        TrialVerdictOut: {
+            confidence: number;
+            decision: string;
+            matched_rules: string[];
+            outputs: unknown;
+            reasoning: string;
+            recommendations: string[];
+        };
         Triggered: {
             instance_id: string;
             new: boolean;
@@ -2646,6 +3168,11 @@ export interface components {
         TriggerOut: {
             source: string | null;
             type: string;
+        };
+        TriggersAsked: {
+            anomaly_score?: number | null;
+            error_rate?: number | null;
+            latency_p99_ms?: number | null;
         };
         TypeWords: {
             icon: string;
@@ -2802,6 +3329,7 @@ export interface components {
             dsl_hash: string;
             feedback: string | null;
             id: string;
+            message: string;
             replayed: string[];
             status: string;
             tenant_id: string;
@@ -2890,6 +3418,7 @@ export interface components {
             dsl_hash: string;
             feedback: string | null;
             id: string;
+            message: string;
             status: string;
             tenant_id: string;
             version: number;
@@ -2907,6 +3436,7 @@ export interface components {
             dsl_hash: string;
             feedback: string | null;
             id: string;
+            message: string;
             status: string;
             tenant_id: string;
             version: number;
@@ -2930,6 +3460,7 @@ export interface components {
             dsl_hash: string;
             feedback: string | null;
             id: string;
+            message: string;
             status: string;
             tenant_id: string;
             version: number;

@@ -155,6 +155,38 @@ export type HealthIssue = Narrow<Schemas["HealthIssueOut"], { kind: "stuck" | "z
 export type Health = Narrow<Schemas["HealthOut"], { status: HealthStatus; issues: HealthIssue[] }>;
 export type Report = Narrow<Schemas["ReportOut"], { body: Dict }>;
 
+// -- deployments
+export type DeploymentStatus = "in_progress" | "paused" | "rolled_back" | "succeeded" | "failed";
+export type DeploymentMove = "pause" | "resume" | "promote" | "rollback";
+export type MetricName = "error_rate" | "latency_p99_ms" | "anomaly_score";
+/** Why a deployment was paused, failed or taken back. */
+export type DeploymentReason = Narrow<Schemas["DeploymentReason"], { metric: MetricName | null }>;
+export type VersionMetrics = Schemas["MeasuredOut"];
+export type MetricPoint = Schemas["MeasuredAtOut"];
+export type DeploymentStage = Narrow<Schemas["StageOut"], { status: "done" | "now" | "next" | "stopped" }>;
+export type DeploymentEvent = Schemas["DeploymentEventOut"];
+export type DeploymentShort = Narrow<Schemas["DeploymentSummaryOut"], { status: DeploymentStatus; reason: DeploymentReason | null }>;
+export type Deployment = Narrow<Schemas["DeploymentOut"], {
+  status: DeploymentStatus; reason: DeploymentReason | null; stages: DeploymentStage[]; criteria: { error_rate_max?: number; latency_p99_max_ms?: number } | null; triggers: { [metric in MetricName]?: number } | null;
+  notify: { on_start?: boolean; on_complete?: boolean; on_rollback?: boolean; channels?: string[] }; moves: (Omit<Schemas["DeploymentMoveOut"], "move"> & { move: DeploymentMove })[];
+}>;
+
+// -- simulations
+export type Recommendation = "deploy" | "review" | "reject" | "insufficient_data";
+export type Compared = { metric: string; baseline: number | { [name: string]: number } | null; simulated: number | { [name: string]: number } | null };
+export type SimulationTest = {
+  name: string; statistic: number | null; p_value: number | null; significant: boolean;
+  effect_size: { name: string; value: number; magnitude: "negligible" | "small" | "medium" | "large" } | null;
+};
+/** What W-4.13 names; `transitions`: rows are what was decided, columns what would have been; `labelled`: by people. */
+export type SimulationResult = {
+  summary: { total_samples: number; baseline_accuracy: number | null; simulated_accuracy: number | null; improvement: number | null; statistical_significance: boolean };
+  detailed_comparison: Compared[]; risk_assessment: { level: string; changed_decisions: number; new_false_negatives: number }; recommendation: Recommendation;
+  test: SimulationTest | null; transitions: { decisions: string[]; counts: number[][] } | null; labelled: number;
+};
+export type Simulation = Narrow<Schemas["SimulationOut"], { result: SimulationResult }>;
+export type SimulatedJudgment = Schemas["SimulatedJudgmentOut"];
+
 export type StoredDraft = Schemas["DraftOut"];
 
 // -- definitions
@@ -178,3 +210,15 @@ export type Instance = Schemas["ProcessInstanceOut"];
 export type UndoStep = Schemas["StepOut"];
 export type Extracted = Narrow<Schemas["ExtractedOut"], { definition: Dict; findings: Finding[] }>;
 export type DefinitionSaved = Schemas["DefinitionSaved"];
+
+// -- the test bench of rules
+export type Decision = "normal" | "warning" | "critical" | "unknown";
+export type PackVersion = Schemas["PackVersionOut"];
+export type PackSummary = Schemas["PackSummaryOut"];
+export type FirstInput = Narrow<Schemas["FirstInputOut"], { origin: "test" | "judgment"; data: Json; context: Json }>;
+export type PackDetail = Narrow<Schemas["PackDetailOut"], { body: Dict; first_input: FirstInput | null }>;
+export type RuleVerdict = Narrow<Schemas["TrialVerdictOut"], { decision: Decision; outputs: Json }>;
+export type RuleDifference = Narrow<Schemas["DifferenceOut"], { before: Json; after: Json }>;
+export type PackInForce = Narrow<Schemas["InForceOut"], { verdict: RuleVerdict | null; differences: RuleDifference[] }>;
+export type Trial = Narrow<Schemas["TrialOut"], { verdict: RuleVerdict | null; in_force: PackInForce | null; findings: Finding[] }>;
+export type FeelValue = Narrow<Schemas["FeelOut"], { value: Json }>;

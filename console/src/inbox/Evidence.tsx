@@ -3,6 +3,8 @@ import { ChevronDown, Sparkles } from "lucide-react";
 import { useMemo, type ReactNode } from "react";
 import { isDict } from "../api/json";
 import type { Dict, Field, Item, Json } from "../api/types";
+import { Charts } from "../charts/Charts";
+import { specsIn } from "../charts/specs";
 import { useWords } from "../words";
 
 export function DecisiveFields({ fields }: { fields: Field[] }): ReactNode {
@@ -119,6 +121,7 @@ export function Evidence({ item, variables, phone }: { item: Item; variables: Di
   const { t } = useWords();
   const judgment = useMemo(() => judgmentOf(item, variables), [item, variables]);
   const series = useMemo(() => seriesOf(item.data) ?? seriesOf(variables), [item.data, variables]);
+  const charts = useMemo(() => { const own = specsIn(item.data); return own.length > 0 ? own : specsIn(variables); }, [item.data, variables]);
   const rest = isDict(item.data) ? Object.entries(item.data).filter(([key]) => !item.fields.some((field) => field.key === key)) : [];
   const reason = judgment && (
     <>
@@ -129,7 +132,7 @@ export function Evidence({ item, variables, phone }: { item: Item; variables: Di
   );
   return (
     <>
-      {series && <Chart series={series} />}
+      {charts.length > 0 ? <Charts value={charts} /> : series && <Chart series={series} />}
       {phone && judgment && (judgment.reasoning || judgment.rules.length > 0)
         ? <details className="fold card"><summary><Sparkles size={17} aria-hidden /><b className="grow">{judgment.ai ? t.inbox.aiFold(judgment.rules.length) : t.inbox.reason}</b><ChevronDown size={18} aria-hidden /></summary><div>{reason}</div></details> : reason}
       {rest.length > 0 && (

@@ -3,6 +3,7 @@ import { Check, Lightbulb, X } from "lucide-react";
 import { useMemo, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import type { Dict, Fact, FactPage, Firing, Graph, GraphNode, Json, NodeState, Run, Why } from "../api/types";
+import { Charts } from "../charts/Charts";
 import { Ago, Badge, Button, Copyable, Face } from "../components";
 import type { Outcome, RunParts } from "../languages/contract";
 import { labelOf } from "../net/label";
@@ -12,6 +13,7 @@ import type { Dictionary } from "../words/ko";
 import { person } from "../words/why";
 import { authorOf, factText, isNews } from "./factText";
 import { Logs } from "./Logs";
+import { nodeCharts } from "./nodeCharts";
 import { leaves } from "./timeTravel";
 
 interface Props {
@@ -44,6 +46,7 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
   const whole = facts[0]?.seq === 1 && (facts.at(-1)?.seq ?? 0) >= run.facts; // else only a stretch of them is known
   const failedHere = at === null && !!run.failure && run.failure.node === node;
   const variables = graph?.variables ?? run.variables;
+  const charts = useMemo(() => (node && at === null ? nodeCharts(run, facts, node) : []), [run, facts, node, at]);
   const own = parts.useTabs({ run, graph, node, at });
   const tabs: { id: string; text: string; n?: number; shown: boolean }[] = [
     { id: "summary", text: t.run.tab.summary, shown: true },
@@ -71,7 +74,7 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
         ))}
       </div>
       <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${shown}`} tabIndex={0}>
-        {shown === "summary" && <Summary run={run} parts={parts} graph={graph} node={drawn} firings={firings} facts={ownFacts} count={!node ? run.facts : whole ? ownFacts.length : null} at={at} />}
+        {shown === "summary" && <Summary run={run} parts={parts} graph={graph} node={drawn} firings={firings} facts={ownFacts} count={!node ? run.facts : whole ? ownFacts.length : null} at={at} charts={charts} />}
         {own.tabs.find(({ id }) => id === shown)?.body}
         {shown === "attempts" && <Attempts run={run} state={drawn ? graph?.states[drawn.id] : undefined} firings={node ? firings : began.filter((firing) => firing.tone === "failed")} failed={failedHere || (!node && at === null)} />}
         {shown === "attempts" && at !== null && <Data run={run} variables={variables} changed={changed} past brief />}
@@ -108,7 +111,7 @@ function Row({ name, children }: { name: string; children: ReactNode }): ReactNo
   return <div className="kv"><dt>{name}</dt><dd>{children}</dd></div>;
 }
 
-function Summary({ run, parts, graph, node, firings, facts, count, at }: { run: Run; parts: RunParts; graph: Graph | undefined; node: GraphNode | null; firings: Firing[]; facts: Fact[]; count: number | null; at: number | null }): ReactNode {
+function Summary({ run, parts, graph, node, firings, facts, count, at, charts }: { run: Run; parts: RunParts; graph: Graph | undefined; node: GraphNode | null; firings: Firing[]; facts: Fact[]; count: number | null; at: number | null; charts: Dict[] }): ReactNode {
   const { t, f, nodeWord } = useWords();
   const now = useNow(1000);
   const why = at === null ? run.why.find((reason) => reason.node === node?.id) : undefined;
@@ -131,6 +134,7 @@ function Summary({ run, parts, graph, node, firings, facts, count, at }: { run: 
           </dl>
         </section>
       )}
+      {charts.length > 0 && <Charts value={charts} />}
       {!node && <RunRows run={run} />}
       {run.failure && (!node || run.failure.node === node.id) && at === null && <section><Failure run={run} /></section>}
       {why && (why.move === "approve" || why.then) && <Outcomes why={why} outcomes={parts.outcomes?.(t) ?? generalOutcomes(run, t)} />}

@@ -6,7 +6,9 @@ import { query } from "../api/client";
 import type { Definition, Page, RunSummary } from "../api/types";
 import { Badge } from "../components";
 import { Dialog } from "../components/Dialog";
+import { DEPLOYMENTS_PAGE } from "../deploy/requests";
 import { ROOMS } from "../languages";
+import { RULES_PAGE } from "../rules/requests";
 import { useWords } from "../words";
 import { go } from "./router";
 import { may, useSession } from "./session";
@@ -34,7 +36,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
   const { data } = useGet<Page<RunSummary>>(`/runs${query({ q: searched, limit: 8 })}`);
   const matching = useLast(data)?.items ?? [];
   const commands: Choice[] = [
-    ...([["/", t.nav.home], ["/inbox", t.nav.inbox], ["/runs", t.nav.runs], ["/definitions", t.nav.definitions], ["/proposals", t.nav.proposals], ["/ops", t.nav.ops], ["/ops/dead-letters", t.nav.letters], ...ROOMS.map((room): [string, string] => [`/${room.path}`, room.text(t)])] as [string, string][]).map(([to, name]) => (
+    ...([["/", t.nav.home], ["/inbox", t.nav.inbox], ["/runs", t.nav.runs], ["/definitions", t.nav.definitions], ["/proposals", t.nav.proposals], ["/ops", t.nav.ops], ["/ops/dead-letters", t.nav.letters], [DEPLOYMENTS_PAGE, t.nav.deployments], [RULES_PAGE, t.nav.rules], ...ROOMS.map((room): [string, string] => [`/${room.path}`, room.text(t)])] as [string, string][]).map(([to, name]) => (
       { id: to, text: t.palette.goTo(name), plain: t.palette.goTo(name), icon: ArrowRight, run: () => go(to) })),
     { id: "theme", text: theme() === "dark" ? t.nav.light : t.nav.dark, plain: `${t.nav.light} ${t.nav.dark}`, icon: SunMoon, run: () => setTheme(theme() === "dark" ? "light" : "dark") },
     { id: "locale", text: t.nav.locale, plain: t.nav.locale, icon: ArrowRight, run: () => setLocale(locale === "ko" ? "en" : "ko") },

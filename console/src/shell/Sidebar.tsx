@@ -1,12 +1,14 @@
 /** The navigation: a sidebar, a rail on canvas screens, a bottom bar on a phone. */
-import { ArchiveX, Ellipsis, FileBraces, Gauge, House, Inbox, Waypoints, type LucideIcon } from "lucide-react";
+import { ArchiveX, Ellipsis, FileBraces, FlaskConical, Gauge, House, Inbox, Rocket, Waypoints, type LucideIcon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import type { Home, Item, Page } from "../api/types";
 import { Face } from "../components";
+import { DEPLOYMENTS_PAGE } from "../deploy/requests";
 import { stuckCount } from "../home/stuckCount";
 import { ROOMS } from "../languages";
 import { useCauseCount } from "../letters/messageCauses";
+import { RULES_PAGE } from "../rules/requests";
 import { people } from "../words/why";
 import { useWords } from "../words";
 import { Mark } from "./Mark";
@@ -52,7 +54,11 @@ function useGroups(): Group[] {
   const causes = useCauseCount();
   const count = causes ? f.number(causes) : undefined;
   const rooms = ROOMS.filter((room) => may(me, room.permission)).map((room) => ({ to: `/${room.path}`, text: room.text(t), icon: room.icon }));
-  const manage = may(me, "ops.read") ? [{ to: "/ops/dead-letters", text: t.nav.letters, icon: ArchiveX, count, means: count && t.nav.causesN(count) }, { to: "/ops", text: t.nav.ops, icon: Gauge }] : [];
+  const manage: Place[] = [
+    ...(may(me, "deploy.read") ? [{ to: DEPLOYMENTS_PAGE, text: t.nav.deployments, icon: Rocket }] : []),
+    ...(may(me, "registry.read") ? [{ to: RULES_PAGE, text: t.nav.rules, icon: FlaskConical }] : []),
+    ...(may(me, "ops.read") ? [{ to: "/ops/dead-letters", text: t.nav.letters, icon: ArchiveX, count, means: count && t.nav.causesN(count) }, { to: "/ops", text: t.nav.ops, icon: Gauge }] : []),
+  ];
   return [{ text: t.nav.byWork, places: rooms }, { text: t.nav.manage, places: manage }].filter((group) => group.places.length > 0);
 }
 

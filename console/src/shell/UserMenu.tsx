@@ -1,10 +1,12 @@
 /** The user menu: theme, locale, keys, signing out, and in development switching to another user. */
-import { ArchiveX, Check, FileBraces, Gauge, GitPullRequestArrow, Keyboard, Languages, LogOut, SunMoon } from "lucide-react";
+import { ArchiveX, Check, FileBraces, FlaskConical, Gauge, GitPullRequestArrow, Keyboard, Languages, LogOut, Rocket, SunMoon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { Face } from "../components";
 import { anchorOf, Dialog } from "../components/Dialog";
 import { useNarrow } from "../components/useNarrow";
+import { DEPLOYMENTS_PAGE } from "../deploy/requests";
 import { ROOMS } from "../languages";
+import { RULES_PAGE } from "../rules/requests";
 import { keep, useWords } from "../words";
 import { people } from "../words/why";
 import { keysOn } from "./keys";
@@ -30,6 +32,8 @@ export function UserMenu({ at, onClose }: { at: Element; onClose: () => void }):
       <ul className="menu">
         {phone && <li><button type="button" onClick={() => { onClose(); go("/definitions"); }}><FileBraces size={16} aria-hidden />{t.nav.definitions}</button></li>}
         {phone && ROOMS.filter((room) => may(me, room.permission)).map((room) => <li key={room.path}><button type="button" onClick={() => { onClose(); go(`/${room.path}`); }}><room.icon size={16} aria-hidden />{room.text(t)}</button></li>)}
+        {phone && may(me, "deploy.read") && <li><button type="button" onClick={() => { onClose(); go(DEPLOYMENTS_PAGE); }}><Rocket size={16} aria-hidden />{t.nav.deployments}</button></li>}
+        {phone && may(me, "registry.read") && <li><button type="button" onClick={() => { onClose(); go(RULES_PAGE); }}><FlaskConical size={16} aria-hidden />{t.nav.rules}</button></li>}
         {phone && may(me, "ops.read") && <li><button type="button" onClick={() => { onClose(); go("/ops/dead-letters"); }}><ArchiveX size={16} aria-hidden />{t.nav.letters}</button></li>}
         {may(me, "registry.read") && <li><button type="button" onClick={() => { onClose(); go("/proposals"); }}><GitPullRequestArrow size={16} aria-hidden />{t.nav.proposals}</button></li>}
         {may(me, "ops.read") && <li><button type="button" onClick={() => { onClose(); go("/ops"); }}><Gauge size={16} aria-hidden />{t.nav.ops}</button></li>}

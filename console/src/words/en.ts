@@ -13,7 +13,7 @@ export const en: Dictionary = {
     find: "Find anything", live: "Live", stale: "Checking connection", offline: "Offline", past: "Past",
     locale: "한국어로 보기", dark: "Dark theme", light: "Light theme", user: "User", switchUser: "See it as another user (dev)",
     signOut: "Sign out", keys: "Keyboard", keysOff: "Switch off single-letter keys", keysOn: "Switch on single-letter keys", close: "Close", back: "Back",
-    breadcrumb: "You are here", ops: "Limits and breakers", letters: "Dead letters", byWork: "By work", manage: "Manage", proposals: "Proposed changes", stuckN: (n) => `${many(n, "run")} stuck`, causesN: (n) => `${many(n, "cause")} to look at`,
+    breadcrumb: "You are here", ops: "Limits and breakers", letters: "Dead letters", deployments: "Deployments", rules: "Rule packs", byWork: "By work", manage: "Manage", proposals: "Proposed changes", stuckN: (n) => `${many(n, "run")} stuck`, causesN: (n) => `${many(n, "cause")} to look at`,
   },
   common: {
     retry: "Try again", cancel: "Never mind", copy: "Copy", copied: "Copied", all: "All", open: "Open", save: "Save", send: "Send",
@@ -311,6 +311,7 @@ export const en: Dictionary = {
     field: { project_id: "Project", generated_at: "Generated", task_counts: "Tasks by status", executable: "Executable", blocked: "Blocked", agent_counts: "Agents by status", zombies: "Silent agents", recent_tasks: "Recent tasks", recent_executions: "Recent executions", health: "Health", issues: "Issues", task_id: "Task", taskId: "Task", task: "Task", agent: "Agent", agentName: "Agent", agent_name: "Agent", success: "Success", matched_criteria: "Criteria met", matchedCriteria: "Criteria met", confidence: "Confidence", error: "Error", attempts: "Attempts", session: "Session", status: "Status", reason: "Reason", kind: "Kind", text: "Text", title: "Title", score: "Score", progress: "Progress", exit_code: "Exit code", pid: "Process", log: "Log", log_tail: "End of the log", diagnostics: "Diagnostics", duration_ms: "Took", started_at: "Started", completed_at: "Ended", review_notes: "Review notes", retry_count: "Retries", counts: "Counts", cost_usd: "Cost", tokens_in: "Tokens in", tokens_out: "Tokens out", updated: "Updated", updated_at: "Updated", kill_failed: "Not killed", from: "From", to: "To", by: "By" },
     add: { title: "Add task", id: "Id", idHint: "letters, digits, -, _", name: "Title", description: "Instructions", dependsOn: "Waits for", agent: "Agent", priority: "Priority (smaller first)", criteria: "Success criteria (one per line)", send: "Add", done: (id: string) => `${id} was added`, about: "A file is written into the folder tasks, and the running plan takes it up at once." },
   },
+  chart: { untitled: "Chart", asTable: (n) => `As a table (${n} rows)`, failed: "The chart could not be drawn. See the table." },
   letters: {
     headline: (n, causes) => `${failed(many(n, "letter"))}, but only ${failed(many(causes, "cause"))}`, most: (share, what) => `${share} % have this one: ${what}`, about: "Runs that failed and messages that could not be read come here.",
     none: "No dead letters", noneDo: "Failed work comes here.", noneMatch: "No cause matches", causes: "Causes", find: "Find a cause or code", orders: { many: "Most first", new: "Newest first" }, columns: { cause: "Cause", where: "Where", when: "First – last", count: "Letters" },

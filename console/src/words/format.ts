@@ -11,6 +11,7 @@ export class Format {
   private readonly numberOf: Intl.NumberFormat;
   private readonly keyOf: Intl.DateTimeFormat;
   private readonly weekdayOf: Intl.DateTimeFormat;
+  private readonly rangeOf: Intl.DateTimeFormat;
 
   constructor(readonly locale: Locale, readonly zone: string, private readonly t: Dictionary) {
     const tag = locale === "ko" ? "ko-KR" : "en-US";
@@ -20,6 +21,7 @@ export class Format {
     this.dayOf = at({ month: locale === "ko" ? "long" : "short", day: "numeric", weekday: "short" });
     this.yearOf = at({ year: "numeric", month: locale === "ko" ? "long" : "short", day: "numeric" });
     this.weekdayOf = at({ weekday: "long" });
+    this.rangeOf = at({ month: locale === "ko" ? "long" : "short", day: "numeric" });
     this.keyOf = new Intl.DateTimeFormat("sv-SE", { timeZone: zone });
     this.numberOf = new Intl.NumberFormat(tag, { maximumFractionDigits: 1 });
   }
@@ -48,6 +50,11 @@ export class Format {
 
   dayTime(time: string | number | Date): string {
     return this.locale === "ko" ? `${this.day(time)} ${this.clock(time)}` : `${this.day(time)}, ${this.clock(time)}`;
+  }
+
+  /** 11월 9일~15일 · Nov 9 – 15 */
+  days(from: string | number | Date, to: string | number | Date): string {
+    return this.rangeOf.formatRange(new Date(from), new Date(to));
   }
 
   /** Days between now and then on the tenant's calendar. */

@@ -9,7 +9,7 @@ export const ko = {
     find: "실행, 정의, 명령 찾기", live: "실시간", stale: "연결 확인 중", offline: "오프라인", past: "과거",
     locale: "English로 보기", dark: "어둡게 보기", light: "밝게 보기", user: "사용자", switchUser: "다른 사용자로 보기 (개발)",
     signOut: "로그아웃", keys: "단축키", keysOff: "한 글자 단축키 끄기", keysOn: "한 글자 단축키 켜기", close: "닫기", back: "뒤로",
-    breadcrumb: "위치", ops: "한도와 차단기", letters: "실패 보관함", byWork: "업무별", manage: "관리", proposals: "제안된 변경", stuckN: (n: string) => `막힌 실행 ${n}건`, causesN: (n: string) => `살펴볼 원인 ${n}가지`,
+    breadcrumb: "위치", ops: "한도와 차단기", letters: "실패 보관함", deployments: "배포", rules: "룰 팩", byWork: "업무별", manage: "관리", proposals: "제안된 변경", stuckN: (n: string) => `막힌 실행 ${n}건`, causesN: (n: string) => `살펴볼 원인 ${n}가지`,
   },
   common: {
     retry: "다시 시도", cancel: "그만두기", copy: "복사", copied: "복사했어요", all: "모두", open: "열기", save: "저장", send: "보내기",
@@ -312,6 +312,7 @@ export const ko = {
     field: { project_id: "프로젝트", generated_at: "만든 때", task_counts: "작업 수", executable: "할 수 있는 작업", blocked: "막힌 작업", agent_counts: "에이전트 수", zombies: "조용한 에이전트", recent_tasks: "최근에 바뀐 작업", recent_executions: "최근 시도", health: "건강", issues: "문제", task_id: "작업", taskId: "작업", task: "작업", agent: "에이전트", agentName: "에이전트", agent_name: "에이전트", success: "성공", matched_criteria: "맞은 기준", matchedCriteria: "맞은 기준", confidence: "확신", error: "오류", attempts: "시도", session: "세션", status: "상태", reason: "이유", kind: "종류", text: "내용", title: "제목", score: "점수", progress: "진행", exit_code: "끝난 코드", pid: "프로세스", log: "기록", log_tail: "기록의 끝", diagnostics: "진단", duration_ms: "걸린 시간", started_at: "시작", completed_at: "끝", review_notes: "검토 의견", retry_count: "재시도", counts: "수", cost_usd: "비용", tokens_in: "들어간 토큰", tokens_out: "나온 토큰", updated: "바뀐 때", updated_at: "바뀐 때", kill_failed: "끝내지 못함", from: "앞 상태", to: "뒤 상태", by: "누가" } as Record<string, string>,
     add: { title: "작업 더하기", id: "번호", idHint: "영문, 숫자, -, _", name: "제목", description: "하라는 것", dependsOn: "기다릴 작업", agent: "맡길 에이전트", priority: "우선순위 (작을수록 먼저)", criteria: "완료 기준 (한 줄에 하나)", send: "더하기", done: (id: string) => `${josa(id, "을/를")} 더했어요`, about: "tasks 폴더에 파일을 쓰고, 돌던 계획에 바로 넣어요." },
   },
+  chart: { untitled: "차트", asTable: (n: string) => `표로 보기 (${n}줄)`, failed: "차트를 그리지 못했어요. 표로 보세요." },
   letters: {
     headline: (n: string, causes: string) => (causes === "1" ? `${failed(`${n}건`)}이 보관함에 있고, 원인은 ${failed("한 가지")}예요` : `${failed(`${n}건`)}이 보관함에 있지만, 원인은 ${failed(`${causes}가지`)}예요`), most: (share: string, what: string) => `${share}%는 이것 때문이에요: ${what}`, about: "실패한 실행과 읽지 못한 메시지가 여기에 모여요.",
     none: "실패 보관함이 비었어요", noneDo: "처리 못 한 일이 여기로 와요.", noneMatch: "맞는 원인이 없어요", causes: "원인", find: "원인, 코드로 찾기", orders: { many: "많은 차례", new: "최근 차례" }, columns: { cause: "원인", where: "어디에서", when: "처음 – 마지막", count: "건수" },

@@ -22,7 +22,7 @@ from penstock.errors import PenstockError
 T = TypeVar("T", bound=Callable[..., Any])
 _KEPT = ("content-type", "location", "etag")
 #: routes that only read, although their request has a body
-READ_ONLY = frozenset({"check", "validate", "validate_diagram", "looking"})
+READ_ONLY = frozenset({"check", "validate", "validate_diagram", "looking", "try_rule_pack", "evaluate_feel"})
 #: bytes of a member of a large body that the audit shows
 _SHOWN = 1024
 

@@ -16,7 +16,7 @@ from penstock.app.own_modules import imported
 from penstock.app.runs.long.read_limits import is_long
 from penstock.app.runs.timeline.events import EventPage
 from penstock.app.runs.waiting.environment import held_effects
-from penstock.errors import ReleaseNotFound, RunAmbiguous, RunNotFound
+from penstock.errors import ReaderTimeout, ReleaseNotFound, RunAmbiguous, RunNotFound, TrialTooLong
 from penstock.executors.handler import registered_here
 
 #: who steers a run, or answers for it, is shown it
@@ -34,6 +34,12 @@ def forwarded_when_large(endpoint: T) -> T:
     """Marks a route that checks or keeps the document in its body, or draws or compares versions of one, and needs
     nothing of the engine for it."""
     endpoint.forwarded_when_large = True  # type: ignore[attr-defined]
+    return endpoint
+
+
+def answered_beside(endpoint: T) -> T:
+    """Marks a route that is always answered by the process of trials, which is ended when it takes too long."""
+    endpoint.answered_beside = True  # type: ignore[attr-defined]
     return endpoint
 
 
@@ -82,14 +88,29 @@ class Forwarding:
 
     async def definition(self, body: bytes = b"") -> Response:
         """The answer to this request, which is about a large document."""
-        request, compiling = self.request, self.server.large_documents
+        compiling = self.server.large_documents
         assert compiling is not None, "only where there is one is it asked"
+        return _relayed(await compiling.ask(self._told(body)))
+
+    async def trial(self, body: bytes) -> Response | None:
+        """The answer to this request, which tries something out; None in the process that does. Raises TrialTooLong."""
+        trials = self.server.trials
+        if trials is None:
+            return None
+        try:
+            return _relayed(await trials.ask(self._told(body)))
+        except ReaderTimeout:
+            raise TrialTooLong(seconds=f"{trials.answer_s:g}") from None
+
+    def _told(self, body: bytes) -> Told:
+        """This very request."""
+        request = self.request
         headers = tuple((name, request.headers[name]) for name in _HEADERS if name in request.headers)
         asked = Question(
             f"/api/v1{_path(request)}", request.url.query, self.caller, request.headers.get("accept-language") or "",
             method=request.method, body=body, headers=headers,
         )  # fmt: skip
-        return _relayed(await compiling.ask(Told(asked, getattr(request.state, "trace_id", ""), [])))
+        return Told(asked, getattr(request.state, "trace_id", ""), [])
 
     async def changed(self, run: str, path: str, *, status: int = 200) -> Response | None:
         """What whoever has changed a run is shown of it, at the path that ends with its id; None: it is short."""

@@ -21,7 +21,7 @@ import msgspec
 from penstock.app.access.roles import Person
 from penstock.app.runs.long.read_limits import LOOP_FACTS
 from penstock.app.runs.long.reader_door import ReaderOptions
-from penstock.errors import ReaderFailed, ReadsTooMany
+from penstock.errors import ReaderFailed, ReaderTimeout, ReadsTooMany
 
 log = logging.getLogger("penstock.api")
 
@@ -29,6 +29,8 @@ log = logging.getLogger("penstock.api")
 MOST_WAITING, MOST_DOCUMENTS = 64, 8
 #: so long a read may take, and so long the process stays without one
 ANSWER_S, IDLE_S = 120.0, 300.0
+#: so long a trial may take, with the start of its process
+TRIAL_S = 20.0
 RETRY_S = 2
 _LENGTH = struct.Struct(">I")
 
@@ -76,9 +78,10 @@ class LongReads:
 
     def __init__(
         self, options: ReaderOptions, *, loop_facts: int = LOOP_FACTS, most_waiting: int = MOST_WAITING,
-        idle_s: float = IDLE_S,
+        idle_s: float = IDLE_S, answer_s: float = ANSWER_S,
     ) -> None:  # fmt: skip
         self.options, self.loop_facts, self.most_waiting, self.idle_s = options, loop_facts, most_waiting, idle_s
+        self.answer_s = answer_s
         self.asked = 0  # how many were sent to the process
         self._queues: dict[str, deque[_Read]] = {}  # by tenant; the first is the next to be served
         self._more = asyncio.Event()
@@ -158,7 +161,7 @@ class LongReads:
         for last in (False, True):
             process = self._process or await self._begin_process()
             try:
-                async with asyncio.timeout(ANSWER_S):
+                async with asyncio.timeout(self.answer_s):
                     await _send(process, msgspec.msgpack.encode(told))
                     self.asked += 1
                     answer = msgspec.msgpack.decode(await _received(process), type=Answer)
@@ -166,7 +169,7 @@ class LongReads:
                     await self._end_process()
                 return answer
             except TimeoutError:
-                raise ReaderFailed(why=f"it took more than {ANSWER_S:g} s", retry_s=RETRY_S) from None
+                raise ReaderTimeout(why=f"it took more than {self.answer_s:g} s", retry_s=RETRY_S) from None
             except (asyncio.IncompleteReadError, ConnectionError):
                 await self._end_process()
                 if last:

@@ -72,6 +72,7 @@ class Problem(BaseModel):
     blocking_tasks: list[str] | None = Field(None, alias="blockingTasks", examples=[["t1"]])
     before: str | None = Field(None, alias="from", examples=["completed"])
     after: str | None = Field(None, alias="to", examples=["pending"])
+    position: int | None = Field(None, description="The character of the expression, counted from 1.", examples=[5])
     trace_id: str | None = None
 
 

@@ -9,6 +9,7 @@ from penstock.api.routes import (
     configs,
     dead_letters,
     definitions,
+    deployments,
     events,
     health,
     home,
@@ -21,6 +22,7 @@ from penstock.api.routes import (
     migrations,
     proposals,
     registry,
+    rollouts,
     run_views,
     runs,
     schedules,
@@ -31,7 +33,8 @@ from penstock.api.routes import (
 _LANGUAGES = language_routers()
 ROUTES = (
     me.router, home.router, runs.router, run_views.router, migrations.router, batch.router, inbox.router,
-    definitions.router, hooks.router, *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
+    definitions.router, rollouts.router, deployments.router, hooks.router,
+    *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
     stand_ins.router, configs.router, configs.proposed, *proposals.routers, *registry.routers,
     admin.router, limits.router, dead_letters.router, status_labels.router, live.router, health.router, metrics.router,
 )  # fmt: skip

@@ -11,12 +11,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.api.options import Options
 from penstock.app.access.roles import Person
+from penstock.app.own_api import CALLER, MAY
 from penstock.executors.parts.network.http_call import CallRefused, HttpCall, HttpReply
 from penstock.executors.parts.network.self_calls import OWN
-
-#: the permissions of such a request: nothing that whoever writes documents may not do themselves
-MAY = frozenset({"run.read", "run.start", "definition.read", "registry.read", "events.send"})
-USER = "own app"
 
 
 class SelfCalls:
@@ -44,7 +41,7 @@ class SelfCalls:
 
     def _for(self, tenant: str) -> ASGIApp:
         """The app with the caller set beside the request, where nobody outside can set it."""
-        caller = Person(tenant, USER, USER, (), (), MAY)
+        caller = Person(tenant, CALLER, CALLER, (), (), MAY)
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await self.app({**scope, "state": {"caller": caller}}, receive, send)

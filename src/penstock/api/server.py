@@ -19,7 +19,7 @@ from penstock.api.console_files import serve_console
 from penstock.api.document_folder import DocumentFolder
 from penstock.api.headers import EdgeMiddleware
 from penstock.api.identity import Identity
-from penstock.api.long_reads import MOST_DOCUMENTS, LongReads
+from penstock.api.long_reads import MOST_DOCUMENTS, TRIAL_S, LongReads
 from penstock.api.openapi import complete_openapi, operation_id, serve_reference, tags
 from penstock.api.options import Options
 from penstock.api.presence import Presence
@@ -63,6 +63,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
             document_defaults(door.settings)
             server.long_reads = LongReads(options_of(door), loop_facts=loop_facts_of(door.settings))
             server.large_documents = LongReads(options_of(door), most_waiting=MOST_DOCUMENTS)
+            server.trials = LongReads(options_of(door), most_waiting=MOST_DOCUMENTS, answer_s=TRIAL_S)
             server.request_share = RequestShare(Limits(door.settings).share)
             door.host.others_work = server.request_share.is_likely
             rate = None if server.options.dev else rate_of(door.settings)
@@ -87,6 +88,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
                 await server.batches.close()
                 await server.long_reads.close()
                 await server.large_documents.close()
+                await server.trials.close()
                 await door.drain(EFFECTS_S)
                 await server.telemetry.close()
 

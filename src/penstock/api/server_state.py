@@ -47,6 +47,7 @@ class ServerState:
         self.is_reader = False  # its requests come from another server, which has audited them
         self.long_reads: LongReads | None = None  # None in the process that reads them
         self.large_documents: LongReads | None = None  # the same
+        self.trials: LongReads | None = None  # the same
         self.request_share: RequestShare
         self.draining = False
 

@@ -79,12 +79,12 @@ class StrictRoute(APIRoute):
 
     async def _with_document(self, request: Request) -> Response | None:
         """The response of the process that compiles large documents, where one is sent by somebody who may."""
-        if not self.forwards_large:
+        if not self.forwards_large and not self.is_trial:
             return None
         body, forwarding = await request.body(), await forwarding_of(request)
         if not is_json(request) or not self.permissions <= forwarding.caller.permissions:
             return None
-        return await forwarding.document(body)
+        return await (forwarding.trial(body) if self.is_trial else forwarding.document(body))
 
     async def _of_large_definition(self, request: Request) -> Response | None:
         name = request.path_params.get("name")
@@ -100,6 +100,10 @@ class StrictRoute(APIRoute):
     @property
     def forwards_large(self) -> bool:
         return getattr(self.endpoint, "forwarded_when_large", False)
+
+    @property
+    def is_trial(self) -> bool:
+        return getattr(self.endpoint, "answered_beside", False)
 
     @functools.cached_property
     def permissions(self) -> frozenset[str]:

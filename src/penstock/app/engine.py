@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.app.deployments.rollouts import start_missing
 from penstock.app.kept_buckets import kept_bucket_settings
 from penstock.app.own_modules import import_modules
+from penstock.app.releases.rolled_out import choose_version
 from penstock.app.releases.triggers import prepare_with
 from penstock.app.runs.queries import OpenStore
 from penstock.dialects import dialect_of
@@ -19,7 +22,7 @@ from penstock.errors import BadInput, Refused, StoreBusy, StoreError
 from penstock.executors import ExecutorTable
 from penstock.executors.contract import Executor
 from penstock.host.blobs import Blobs
-from penstock.host.clock import SystemClock
+from penstock.host.clock import Clock, SpeedClock, SystemClock
 from penstock.host.embedded import Host, ReplyWaiter
 from penstock.host.loaded_run import LoadedRun
 from penstock.host.nets import Nets
@@ -32,7 +35,9 @@ from penstock.store.address import DEFAULT_TENANT, open_store
 from penstock.store.run_store import Batch, RunRow
 
 if TYPE_CHECKING:
+    from penstock.executors.parts.definitions import DefinitionSwitch
     from penstock.executors.parts.network.self_calls import SelfCallHandler
+    from penstock.store.contract import Store
 
 
 class Engine(OpenStore):
@@ -41,7 +46,9 @@ class Engine(OpenStore):
     def __init__(
         self, path: Path, *, drive: bool, recover: bool, alone: bool, profile: str | None, create: bool,
         settings: Mapping[str, Any], output_dir: Path, input_dir: Path, grow_mb: int = 0,
-        shared: Shared = "none",
+        shared: Shared = "none", speed: float | None = None, clock: Clock | None = None,
+        executor_table: Callable[[dict[str, Executor]], Mapping[str, Executor]] = ExecutorTable,
+        seed: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         if profile not in (None, "dev", "production"):
@@ -50,13 +57,15 @@ class Engine(OpenStore):
         self.drive, self.recover, self.alone = drive, recover and not alone, alone
         self._settings, self._output_dir, self._input_dir = dict(settings), output_dir, input_dir
         self._kept: dict[str, Any] = {}  # settings that lie in the store
-        self._grow_mb, self._create = grow_mb, create
+        self._grow_mb, self._create, self._speed = grow_mb, create, speed
+        self._given_clock, self._executor_table, self._seed = clock, executor_table, seed
         self._installation = Installation(store=path, shared=shared, home=DEFAULT_TENANT)
         self.executors: dict[str, Executor] = {}
         self.task: asyncio.Task[None] | None = None
         self._moved: dict[int, None] = {}  # watched runs that the listeners have not heard of
         self._waiters: dict[str, list[asyncio.Future[None]]] = {}
         self._asking: set[ReplyWaiter] = set()
+        self._tenants: Tenants | None = None
 
     # -- opening and closing -------------------------------------------------------------------------------------------
 
@@ -69,16 +78,21 @@ class Engine(OpenStore):
             self._kept = kept_bucket_settings(store)
             host = self.host = ServingHost(
                 store,
-                ExecutorTable(self.executors),
+                self._executor_table(self.executors),
+                clock=self._clock(store),
                 output_dir=self._output_dir,
                 input_dir=self._input_dir,
                 settings=self.settings(),
+                seed=self._seed,
                 alone=self.alone,
                 patient=not self.alone,
                 installation=self._installation,
             )
             self.nets = host.nets
-            host.starter.prepare = prepare_with(store, host.nets)
+            host.starter.prepare = prepare_with(store, host.nets, host.tenants)
+            host.starter.choose = partial(choose_version, store, host.tenants)
+            if not self.alone:
+                host.on_look = (partial(start_missing, host),)
             host.turns.on_facts.append(self._on_facts)
             host.turns.on_end.append(lambda loaded: self._wake(loaded.id))
         else:
@@ -91,6 +105,16 @@ class Engine(OpenStore):
             self.close()
             hint = "Leave the profile out, or use another store."
             raise BadInput(what="the profile", why=f"this store was made for {born}", hint=hint)
+
+    def _clock(self, store: Store) -> Clock | None:
+        """The one that was given, or a faster one for demos. Raises BadInput for a store of production."""
+        if self._speed is None:
+            return self._given_clock
+        if (store.profile() or self._profile) == "production":
+            self.close()
+            hint = "Leave the speed out, or use a store with the dev profile."
+            raise BadInput(what="the speed", why="this store was made for production, whose clock is real", hint=hint)
+        return SpeedClock(self._speed, store.newest_time())
 
     @property
     def given_settings(self) -> Mapping[str, Any]:
@@ -124,10 +148,20 @@ class Engine(OpenStore):
         places = places_of(known, self._installation.secret_grants(known))
         assert self.nets is not None
         services = HostServices(
-            store, clock.now, Tenants(store, places, clock.now), _tell_nobody, self.nets.of, Blobs(store).of, known,
+            store, clock.now, self.tenants(), _tell_nobody, self.nets.of, Blobs(store).of, known,
             places.own,
         )  # fmt: skip
         return dialect_of(language).runtime(services) or Runtime()
+
+    def tenants(self) -> Tenants:
+        """What belongs to each tenant, also where nobody drives."""
+        if self.host is not None:
+            return self.host.tenants
+        if self._tenants is None:
+            known = self.settings()
+            places = places_of(known, self._installation.secret_grants(known))
+            self._tenants = Tenants(self.opened(), places, SystemClock().now, known)
+        return self._tenants
 
     def output_dir(self, tenant: str) -> Path:
         """Where executors put what they make for a tenant."""
@@ -144,6 +178,10 @@ class Engine(OpenStore):
     def answer_own(self, answer: SelfCallHandler) -> None:
         if self.host is not None:
             self.host.dispatch.services.self_calls.answer = answer
+
+    def put_in_force(self, switch: DefinitionSwitch) -> None:
+        if self.host is not None:
+            self.host.dispatch.services.definitions.switch = switch
 
     def begin(self) -> None:
         """Start driving, once; inside a running loop."""

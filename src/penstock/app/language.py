@@ -57,6 +57,10 @@ class WorkRules(Protocol):
 
     async def submit(self, door: Door, run: str, firing: int, value: Any, *, by: Any) -> None: ...
 
+    async def claim(self, door: Door, run: str, firing: int, *, by: Any) -> None:
+        """Take it, so that nobody else does."""
+        ...
+
     async def approve(self, door: Door, run: str, firing: int, *, by: Any, comment: str | None) -> None: ...
 
     async def reject(self, door: Door, run: str, firing: int, *, by: Any, comment: str) -> None: ...
@@ -132,9 +136,19 @@ class AppLanguage:
         """Submit a file and put it in force; None: as every other document."""
         return None
 
+    def read_folder(self, folder: Path, settings: Mapping[str, Any]) -> bytes | None:
+        """The one document that a folder of files makes; None: it is no folder of the language. Raises BadInput,
+        DocumentInvalid."""
+        return None
+
     def start_trigger(self, row: ReleaseRow, trigger: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """The trigger of a run that is started by name. Raises where the release cannot be started."""
         return trigger
+
+    async def start_test(self, door: Door, document: Path, input: Any, folder: Path) -> str | None:
+        """Start a run of a document for a test, as the language starts runs; its id. `folder` is thrown away with the
+        test. None: as every other document."""
+        return None
 
     def activated(self, door: Door, row: ReleaseRow) -> list[str]:
         """A version was put in force; the runs that begin by it."""

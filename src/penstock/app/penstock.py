@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
 from penstock.app.language import app_languages
+from penstock.app.own_api import answerer
 from penstock.app.releases.documents import Release
 from penstock.app.releases.triggers import EventReceipt
 from penstock.app.runs.run_view import RunView
@@ -18,6 +19,7 @@ if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a c
     from penstock.app.access.candidates import Who
     from penstock.app.decision.dead_letters import DeadLetter
     from penstock.app.decision.judgments import Judgment
+    from penstock.app.deployments.deployments import Deployments
     from penstock.app.inbox.inbox import Inbox
     from penstock.app.releases.releases import Releases
     from penstock.app.releases.schedules import TenantSchedules
@@ -29,8 +31,29 @@ class Penstock(Runs):
     `drive=False` opens the store for looking and for leaving commands to the process that drives it. `alone` drives
     only the runs that are started, asked for with `go_on` or sent a command here; the others in the store stay as
     they are. `shared` says which tenants are not the operator of this machine: «all» or «others» than the default one.
-    They have folders of their own beside the store.
+    They have folders of their own beside the store. `speed` lets time go so many times as fast, for demos. `clock` and
+    `executor_table` take the place of the machine's time and of the built-in executors, and with a `seed` the ids of
+    runs are the same every time: see `penstock.testing`.
     """
+
+    def open(self) -> Self:
+        """Open the store; what runs ask of this program itself is answered from now on, served or not."""
+        super().open()
+        self.answer_own(answerer(self))
+        self.switch_definitions(self._put_in_force)
+        return self
+
+    def _put_in_force(self, tenant: str, name: str, version: str) -> None:
+        from penstock.app.deployments.definitions import put_in_force
+
+        put_in_force(self.of(tenant), name, version)
+
+    @property
+    def deployments(self) -> Deployments:
+        """What is rolled out: look, begin, pause, promote, take back."""
+        from penstock.app.deployments.deployments import Deployments
+
+        return Deployments(self)
 
     @property
     def releases(self) -> Releases:

@@ -19,7 +19,7 @@ from penstock.cli.open_store import require_store
 from penstock.cli.options import SelectedTenant
 from penstock.cli.settings import read_settings
 from penstock.dialects import dialect_of
-from penstock.errors import NotTaken, StoreBusy
+from penstock.errors import BadInput, NotTaken, StoreBusy
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lang.contract import Compiled as Document
 from penstock.store.address import driver_of
@@ -37,6 +37,9 @@ class RunRequest(NamedTuple):
     max_concurrent: int | None
     profile: str | None = None
     by: str | None = None
+    speed: float | None = None
+    environment: str = ""
+    input_dir: Path | None = None
 
     @property
     def more(self) -> dict[str, Any]:
@@ -44,7 +47,8 @@ class RunRequest(NamedTuple):
         trigger = None if self.by is None else {"type": "manual", "source": f"user:{self.by}"}
         if trigger is not None:
             trigger |= dialect_of(self.document.language).started_by(str(self.by))
-        return {"key": self.key, "max_concurrent": self.max_concurrent, "trigger": trigger}
+        more = {"key": self.key, "max_concurrent": self.max_concurrent, "trigger": trigger}
+        return {**more, "environment": self.environment} if self.environment else more
 
 
 class Started:
@@ -62,16 +66,18 @@ _LOOK_S = 0.1  # seconds between two readings of a run that another process driv
 
 @contextlib.asynccontextmanager
 async def driving(
-    store: Path, *, create: bool = False, everything: bool = False, profile: str | None = None
-) -> AsyncIterator[Penstock]:
+    store: Path, *, create: bool = False, everything: bool = False, profile: str | None = None,
+    speed: float | None = None, input_dir: Path | None = None,
+) -> AsyncIterator[Penstock]:  # fmt: skip
     """The store, to drive the runs that are named, or every run that can go on."""
     if not create:
         require_store(store)
     settings = read_settings(store)
     whose = SelectedTenant.tenant
     async with Penstock(
-        store, alone=not everything, settings=settings, create=create, profile=profile, tenant=whose
-    ) as door:
+        store, alone=not everything, settings=settings, create=create, profile=profile, tenant=whose, speed=speed,
+        input_dir=input_dir,
+    ) as door:  # fmt: skip
         yield door
 
 
@@ -87,9 +93,11 @@ def attached(store: Path) -> Iterator[Penstock]:
         door.close()
 
 
-async def driving_or_attached(stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False) -> Penstock:
+async def driving_or_attached(
+    stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False, speed: float | None = None
+) -> Penstock:
     """The store, to drive runs; while another process drives it, to put commands into that one's inbox."""
-    door = await _driving_if_free(stack, store, create=create)
+    door = await _driving_if_free(stack, store, create=create, speed=speed)
     return door if door is not None else stack.enter_context(attached(store))
 
 
@@ -125,7 +133,9 @@ async def start(store: Path, asked: RunRequest, started: Started, *, quiet: bool
     When another process drives the store, the run is left for it to start and followed from here; when that process
     goes away meanwhile, the run is driven here."""
     async with contextlib.AsyncExitStack() as stack:
-        door = await _driving_if_free(stack, store, create=True, profile=asked.profile)
+        door = await _driving_if_free(
+            stack, store, create=True, profile=asked.profile, speed=asked.speed, input_dir=asked.input_dir
+        )
         if door is not None:
             release, new = _kept(door, asked), _is_new(door, asked.key)
             started.run = await door.start(release, asked.input, **asked.more)
@@ -150,10 +160,10 @@ def _is_new(door: Penstock, key: str | None) -> bool:
     return key is None or door.store.run_by_key(door.tenant, key) is None
 
 
-async def continue_run(store: Path, run: str, started: Started, *, quiet: bool) -> RunView:
+async def continue_run(store: Path, run: str, started: Started, *, quiet: bool, speed: float | None = None) -> RunView:
     """Drive a run of the store, or let the process that drives the store do it."""
     async with contextlib.AsyncExitStack() as stack:
-        door = await _driving_if_free(stack, store)
+        door = await _driving_if_free(stack, store, speed=speed)
         if door is not None:
             started.run = door.go_on(run)
             return await drive(door, started.run, quiet=quiet)
@@ -164,12 +174,14 @@ async def continue_run(store: Path, run: str, started: Started, *, quiet: bool) 
         return await _follow_run(store, door, started.run, quiet=quiet)
 
 
-async def command_run(store: Path, run: str, command: Command, *, on: bool, quiet: bool, begin: str = "") -> RunView:
+async def command_run(
+    store: Path, run: str, command: Command, *, on: bool, quiet: bool, begin: str = "", speed: float | None = None
+) -> RunView:
     """Give a run a command. With `on` it is then driven like `run` does; the run that was driven.
 
     When another process drives the store, the command goes through its inbox, and that process drives on."""
     async with contextlib.AsyncExitStack() as stack:
-        door = await _driving_if_free(stack, store)
+        door = await _driving_if_free(stack, store, speed=speed)
         if door is not None:
             target = door.row(run).id
             if on:
@@ -194,12 +206,19 @@ def _shown_run(door: Penstock, top: str, target: str) -> str:
 
 
 async def _driving_if_free(
-    stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False, profile: str | None = None
-) -> Penstock | None:
-    """The store, to drive runs in it; None when another process does."""
+    stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False, profile: str | None = None,
+    speed: float | None = None, input_dir: Path | None = None,
+) -> Penstock | None:  # fmt: skip
+    """The store, to drive runs in it; None when another process does. Raises BadInput where that one's clock should be
+    another's."""
     try:
-        return await stack.enter_async_context(driving(store, create=create, profile=profile))
+        return await stack.enter_async_context(
+            driving(store, create=create, profile=profile, speed=speed, input_dir=input_dir)
+        )
     except StoreBusy:
+        if speed is not None:
+            hint = "Stop that process, or start it with the speed."
+            raise BadInput(what="the speed", why="another process drives this store by its clock", hint=hint) from None
         return None
 
 

@@ -17,7 +17,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.runs.queries import Queries
 from penstock.cli.drive import Started, command_run
 from penstock.cli.open_store import reading
-from penstock.cli.options import STORE, Json, Store
+from penstock.cli.options import STORE, Json, Speed, Store
 from penstock.cli.output import DONE, moment, print_list, say, store_option
 from penstock.cli.run import finish
 from penstock.errors import BadInput, Refused
@@ -68,19 +68,23 @@ def _print_item(item: open_items.InboxItem) -> None:
 
 
 def approve(
-    id: Item, by: By = None, comment: Comment = None, decision: Verdict = None, json: Json = False,
-    store: Store = STORE,
+    id: Item, by: By = None, comment: Comment = None, decision: Verdict = None, speed: Speed = None,
+    json: Json = False, store: Store = STORE,
 ) -> int:  # fmt: skip
     """Approve what waits, or give a review its verdict, and drive the run on until it ends or waits."""
-    return _decide(id, decision or "approved", by, comment, json, store)
+    return _decide(id, decision or "approved", by, comment, json, store, speed)
 
 
-def reject(id: Item, by: By = None, comment: Comment = None, json: Json = False, store: Store = STORE) -> int:
+def reject(
+    id: Item, by: By = None, comment: Comment = None, speed: Speed = None, json: Json = False, store: Store = STORE
+) -> int:
     """Reject what waits, and drive the run on until it ends or waits."""
-    return _decide(id, "rejected", by, comment, json, store)
+    return _decide(id, "rejected", by, comment, json, store, speed)
 
 
-def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bool, store: Path) -> int:
+def _decide(
+    id: str, verdict: str, by: str | None, comment: str | None, json: bool, store: Path, speed: float | None
+) -> int:
     with reading(store) as door:
         item = open_items.find(door, id)
         who = by or desk.anybody(door, item)
@@ -103,7 +107,7 @@ def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bo
             else:
                 await rules.approve(door, item.run, item.firing, by=who, comment=comment)
 
-    return finish(command_run(store, item.run, give, on=True, quiet=json), started, store, json)
+    return finish(command_run(store, item.run, give, on=True, quiet=json, speed=speed), started, store, json)
 
 
 def _rules_for(door: Queries, item: open_items.InboxItem, verdict: str, comment: str | None) -> WorkRules:

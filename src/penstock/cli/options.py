@@ -36,10 +36,31 @@ Profile = Annotated[
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value for programs instead of text for people.")]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many.")]
+#: how many times as fast as the machine's; above that the clock would leap over what is to be watched
+FASTEST = 100_000
+Speed = Annotated[
+    float | None,
+    typer.Option(
+        "--speed", metavar="N", min=1, max=FASTEST,
+        help="Let time go N times as fast while nothing works: waiting for demos, not for production.",
+    ),
+]  # fmt: skip
 Run = Annotated[str, typer.Argument(metavar="RUN", help="The run: its key, its id, or a unique beginning of it.")]
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        "--root", metavar="FOLDER", envvar="PENSTOCK_ROOT",
+        help="Where paths in the document begin; else found upwards, by .git, files/ or prompts/.",
+    ),
+]  # fmt: skip
 Document = Annotated[
     Path, typer.Argument(metavar="FILE", help="The document: a diagram or a decision workflow, in YAML or JSON.")
 ]
+
+
+def speed_words(speed: float | None) -> str:
+    """What a banner says of a faster clock."""
+    return "" if speed is None else f", time goes {speed:g} times as fast: for demos"
 
 
 class SelectedTenant:

@@ -13,11 +13,12 @@ from penstock.app.access.audit import AuditLog
 from penstock.app.access.starters import UNNAMED
 from penstock.app.language import Backgrounds
 from penstock.app.penstock import Penstock
+from penstock.app.releases.document_files import input_folder
 from penstock.app.runs.commands.batches import Batches
 from penstock.app.runs.run_view import RunView
 from penstock.cli.documents import compile_named
 from penstock.cli.drive import RunRequest, Started, continue_run, drive, driving, start, until_done
-from penstock.cli.options import STORE, Document, Json, Profile, Run, Store, read_value
+from penstock.cli.options import STORE, Document, Json, Profile, Root, Run, Speed, Store, read_value, speed_words
 from penstock.cli.output import (
     DONE,
     INTERRUPTED,
@@ -56,7 +57,12 @@ def run(
     by: Annotated[
         str | None, typer.Option("--by", metavar="USER", help="Who starts it, for approvals that need another person.")
     ] = None,
+    environment: Annotated[
+        str, typer.Option("--environment", metavar="NAME", help="Use what is deployed there; else the tenant's own.")
+    ] = "",
+    speed: Speed = None,
     profile: Profile = None,
+    root: Root = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -64,14 +70,16 @@ def run(
 
     With --key it survives a kill -9: the same command again goes on with the same run. While another process drives
     the store, that process runs it, and it is followed from here."""
-    compiled, source = compile_named(file, store=store)
+    compiled, source = compile_named(file, store=store, root=root)
     given = read_value(input, "the input")
     if not json:
         for finding in compiled.findings:
             print_finding(finding, file, err=True)
     again = f"penstock run {file} --key {key}" if key else None
     started = Started()
-    asked = RunRequest(compiled, source, given, key, max_concurrent, profile, by)
+    asked = RunRequest(
+        compiled, source, given, key, max_concurrent, profile, by, speed, environment, input_folder(file, root)
+    )
     return finish(start(store, asked, started, quiet=json), started, store, json, again)
 
 
@@ -127,6 +135,7 @@ def work(
     until_idle: Annotated[
         bool, typer.Option("--until-idle", help="Stop when every run has ended or waits for somebody or some moment.")
     ] = False,
+    speed: Speed = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -135,8 +144,8 @@ def work(
     Meanwhile it takes what other commands leave for it: new runs, answers, signals, batches."""
     if run is not None:
         started = Started()
-        return finish(continue_run(store, run, started, quiet=json), started, store, json)
-    worker = _Worker(store, json, until_idle)
+        return finish(continue_run(store, run, started, quiet=json, speed=speed), started, store, json)
+    worker = _Worker(store, json, until_idle, speed)
     try:
         until_done(worker.work())
     except KeyboardInterrupt:
@@ -153,17 +162,18 @@ def work(
 class _Worker:
     """Drives everything and tells of every run that ends."""
 
-    def __init__(self, store: Path, json: bool, until_idle: bool) -> None:
-        self.store, self.json, self.until_idle = store, json, until_idle
+    def __init__(self, store: Path, json: bool, until_idle: bool, speed: float | None = None) -> None:
+        self.store, self.json, self.until_idle, self.speed = store, json, until_idle, speed
         self.ended: list[dict[str, Any]] = []
         self.left: list[dict[str, Any]] = []
         self.trouble: StoreError | None = None
 
     async def work(self) -> None:
-        async with driving(self.store, create=not self.until_idle, everything=True) as door:
+        async with driving(self.store, create=not self.until_idle, everything=True, speed=self.speed) as door:
             if not self.json:
                 going = len(door.store.unfinished())
-                say(("working ", "bright_black"), str(self.store), (f"  {going} runs can go on", "bright_black"))
+                about = f"  {going} runs can go on{speed_words(self.speed)}"
+                say(("working ", "bright_black"), str(self.store), (about, "bright_black"))
             door.host.turns.on_end.append(lambda live: self._print_end(door, live))
             door.host.on_trouble.append(self._print_trouble)
             batches = Batches(door, AuditLog(door.store))

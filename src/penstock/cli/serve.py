@@ -15,7 +15,7 @@ from penstock.app.access.connection_limits import connection_limits
 from penstock.app.maintenance.integrity import quick_look
 from penstock.app.penstock import Penstock
 from penstock.cli.open_store import reading
-from penstock.cli.options import STORE, Profile, Store
+from penstock.cli.options import STORE, Profile, Speed, Store, speed_words
 from penstock.cli.output import DONE, say
 from penstock.cli.settings import read_settings
 from penstock.errors import BadInput, ExtraMissing, StoreDamaged
@@ -36,6 +36,7 @@ def serve(
         list[str] | None, typer.Option("--name", help="A name that the server is called by; others are refused.")
     ] = None,
     openapi: Annotated[bool, typer.Option("--openapi", help="Print the description of the API, and end.")] = False,
+    speed: Speed = None,
     profile: Profile = None,
     store: Store = STORE,
 ) -> int:
@@ -44,8 +45,9 @@ def serve(
     The first start makes a key for the administrator and says where it is."""
     if openapi:
         return _describe()
-    door = _door(store, profile, "all")
-    return _run(door, store, host, port, dev=False, names=tuple(name or ()))
+    _refuse_speed(store, profile, speed)
+    door = _door(store, profile, "all", speed)
+    return _run(door, store, host, port, dev=False, names=tuple(name or ()), speed=speed)
 
 
 def dev(
@@ -54,25 +56,40 @@ def dev(
     ] = None,
     port: Port = PORT,
     quiet: Annotated[bool, typer.Option("--quiet", help="Start no runs by itself.")] = False,
+    speed: Speed = None,
     store: Store = STORE,
 ) -> int:
     """Serve on this machine for trying things out: a sample tenant, a demo user per role, no keys."""
-    return serve_here(_door(store, "dev", "others"), store, port, folder=folder, living=not quiet)
+    door = _door(store, "dev", "others", speed)
+    return serve_here(door, store, port, folder=folder, living=not quiet, speed=speed)
 
 
 def serve_here(
     door: Penstock, store: Path, port: int, *, folder: Path | None = None, living: bool = False,
-    interrupted: Callable[[], bool] | None = None,
+    interrupted: Callable[[], bool] | None = None, speed: float | None = None,
 ) -> int:  # fmt: skip
     """For whoever sits at this machine: no keys, a demo user per role. `interrupted` is asked at Ctrl-C whether the
     server goes on for now."""
     return _run(
-        door, store, "127.0.0.1", port, dev=True, names=_HERE, folder=folder, living=living, interrupted=interrupted
-    )
+        door, store, "127.0.0.1", port, dev=True, names=_HERE, folder=folder, living=living, interrupted=interrupted,
+        speed=speed,
+    )  # fmt: skip
 
 
-def _door(store: Path, profile: str | None, shared: Shared) -> Penstock:
-    return Penstock(store, settings=read_settings(store), profile=profile, shared=shared)
+def _door(store: Path, profile: str | None, shared: Shared, speed: float | None) -> Penstock:
+    return Penstock(store, settings=read_settings(store), profile=profile, shared=shared, speed=speed)
+
+
+def _refuse_speed(store: Path, profile: str | None, speed: float | None) -> None:
+    """A server for others goes by the real time, unless it is one of the dev profile. Raises BadInput."""
+    if speed is None or profile == "dev":
+        return
+    if store.exists():
+        with reading(store) as reader:
+            profile = reader.store.profile()
+    if profile != "dev":
+        hint = "`penstock dev --speed N` serves a sample tenant by a faster clock."
+        raise BadInput(what="the speed", why="only a store with the dev profile has a faster clock", hint=hint)
 
 
 def _describe() -> int:
@@ -86,7 +103,7 @@ def _describe() -> int:
 
 def _run(
     door: Penstock, store: Path, host: str, port: int, *, dev: bool, names: tuple[str, ...], folder: Path | None = None,
-    living: bool = False, interrupted: Callable[[], bool] | None = None,
+    living: bool = False, interrupted: Callable[[], bool] | None = None, speed: float | None = None,
 ) -> int:  # fmt: skip
     _extra()
     from penstock.api.host_names import hosts_of
@@ -109,7 +126,7 @@ def _run(
     app = create(door, options)
     listening = _listen(host, port)
     shown = f"http://{'localhost' if host in _HERE else host}:{listening.getsockname()[1]}"
-    say(f"Penstock is at {shown}  (API {shown}/api/docs, store {store}, Ctrl-C stops)")
+    say(f"Penstock is at {shown}  (API {shown}/api/docs, store {store}, Ctrl-C stops{speed_words(speed)})")
     configure(known)
     drain_s = float(known.get("serve.drain_s", 0 if dev else DRAIN_NOTICE_S))
     server = HttpServer(app, app.state.server, drain_s, limits)

@@ -23,6 +23,18 @@ class DocumentTooLong(PenstockError, code="PS-413-NODES"):
     hint = "Split it into sub-diagrams or sub-workflows."
 
 
+class TrialTooLarge(PenstockError, code="PS-413-TRIAL"):
+    """{rows} rows for {conditions} conditions are too many for one trial: at most {most_rows} rows, {most} in all."""
+
+    hint = "Try fewer rows, or a smaller pack; a simulation judges thousands of past inputs."
+
+
+class TrialTooLong(PenstockError, code="PS-503-TRIAL"):
+    """The trial was ended after {seconds} s."""
+
+    hint = "Try fewer rows, or look for a condition that goes through the whole data for every row."
+
+
 class ThingInvalid(DocumentInvalid, code="PS-422-REGISTRY"):
     """{what} has {count} error(s); the first: {first}."""
 

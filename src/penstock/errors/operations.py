@@ -58,6 +58,18 @@ class LetterNotFound(PenstockError, code="PS-404-LETTER"):
     hint = "`penstock dlq ls` lists the dead letters."
 
 
+class SimulationNotFound(PenstockError, code="PS-404-SIMULATION"):
+    """There is no simulation «{id}»."""
+
+    hint = "`penstock simulations ls` lists them."
+
+
+class JudgmentNotFound(PenstockError, code="PS-404-JUDGMENT"):
+    """There is no judgment «{judgment}»."""
+
+    hint = "A judgment of a run is RUN/NUMBER, an imported one has its own id; `penstock judgments ls` lists them."
+
+
 class ReplayRefused(Refused, code="PS-409-REPLAY"):
     """Run {run} is not replayed: {why}."""
 

@@ -65,6 +65,10 @@ class ReaderFailed(PenstockError, code="PS-503-READER"):
     hint = "The engine goes on; ask again, or ask for an earlier fact or a smaller page."
 
 
+class ReaderTimeout(ReaderFailed):
+    """The long run could not be read: {why}."""
+
+
 class BatchesTooMany(PenstockError, code="PS-429-BATCHES"):
     """{count} batches of this tenant are under way already."""
 

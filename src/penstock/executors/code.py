@@ -23,7 +23,9 @@ from typing import Any
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
 from penstock.executors.parts.extras import extra_missing
 from penstock.executors.parts.json_values import NotJson, json_value
+from penstock.executors.parts.templates import TemplateError, render_tree
 from penstock.executors.parts.threads import in_thread
+from penstock.executors.parts.variables import given_names
 
 TIMEOUT_MS, TIMEOUT_MAX_MS = 5_000, 30_000  # P-X.17: a process lets a script run for 30 s
 #: A script that runs longer gets its processor time lent, a little at a time, so that none outlives a killed worker by
@@ -45,10 +47,13 @@ class BadScript(ValueError):
 
 
 class CodeExecutor:
-    """args: language (python), code, function (call it with the inputs that it names), timeout (s), inputs (by name).
+    """args: language (python), code, function (call it with the inputs that it names), timeout (s), inputs (by name),
+    keep (variables that are given back, too).
 
     Inputs are variables. The result is what `return` or the last line yields, or the variable `result` if the script
-    sets it. Settings: `code.timeout_ms`, `code.max_ms` (what a document may ask for at most), `code.memory_bytes`.
+    sets it; with `keep` it is an object: `result`, and `variables` that the script has left. `inputs`, `input_data` and
+    `node_id` are all inputs by name, the first one, and the node, where the script reads them. Settings:
+    `code.timeout_ms`, `code.max_ms` (what a document may ask for at most), `code.memory_bytes`.
     """
 
     name = "code"
@@ -71,9 +76,9 @@ class CodeExecutor:
             return extra_missing("A script needs", "script")
         try:
             source, inputs = _script(args, request)
-        except BadScript as error:
+        except (BadScript, TemplateError) as error:
             return failed("CODE_ERROR", "validation", str(error))
-        job = _Job(source, inputs, _seconds(args, request, services), services)
+        job = _Job(source, inputs, _seconds(args, request, services), services, _kept(args))
         try:
             return await in_thread(job.run, self._workers())
         finally:
@@ -106,8 +111,10 @@ class CodeExecutor:
 class _Job:
     """One script in one process."""
 
-    def __init__(self, source: str, inputs: dict[str, Any], seconds: float, services: Services) -> None:
-        self.source, self.inputs, self.seconds = source, inputs, seconds
+    def __init__(
+        self, source: str, inputs: dict[str, Any], seconds: float, services: Services, keep: list[str] | None = None
+    ) -> None:
+        self.source, self.inputs, self.seconds, self.keep = source, inputs, seconds, keep
         self.memory = int(services.settings.get("code.memory_bytes") or MEMORY_BYTES)
         self._lock = threading.Lock()
         self._pid: int | None = None
@@ -146,6 +153,8 @@ class _Job:
                     if _SETS_RESULT.search(self.source):
                         with contextlib.suppress(MontyError):  # set inside a function only: the last line counts
                             value = session.feed_run("result")
+                    if self.keep is not None:
+                        value = {"result": value, "variables": self._left(session)}
                 finally:
                     self._over.set()
                     with self._lock:
@@ -160,6 +169,16 @@ class _Job:
             return failed("CODE_RESULT", "permanent", f"The script's result is no value that JSON can hold: {error}.")
         except (ValueError, OverflowError, RecursionError) as error:
             return failed("CODE_RESULT", "permanent", f"The script's result cannot be read: {str(error)[:200]}.")
+
+    def _left(self, session: Any) -> dict[str, Any]:
+        """The variables that are asked for; one that is not set, or that JSON cannot hold, is left out."""
+        from pydantic_monty import MontyError
+
+        left = {}
+        for name in self.keep or ():
+            with contextlib.suppress(MontyError, NotJson):
+                left[name] = json_value(session.feed_run(name))
+        return left
 
     def _lend(self) -> None:
         """While we live, the process has some seconds of processor time left. A thread, since the loop may be busy."""
@@ -213,12 +232,29 @@ def _script(args: Mapping[str, Any], request: Request) -> tuple[str, dict[str, A
     if len(source) > SOURCE_MAX:
         raise BadScript(f"the script is longer than {SOURCE_MAX} characters")
     given = args.get("inputs")
-    named = {**(given if isinstance(given, Mapping) else {}), **request.named()}
+    if args.get("render"):
+        given = render_tree(given, given_names(request))
+    named = {**(given if isinstance(given, Mapping) else {}), **given_names(request)}
     inputs = {name: value for name, value in named.items() if _NAME.match(name)}
+    inputs |= {name: value for name, value in _usual(source, named, request).items() if name not in inputs}
     function = args.get("function")
     if function:
         source = f"{source}\n{function}({', '.join(_call_arguments(source, str(function), inputs))})"
     return source, inputs
+
+
+def _usual(source: str, named: dict[str, Any], request: Request) -> dict[str, Any]:
+    """What scripts of the public form expect to be there; given only to those that name it."""
+    usual = {"inputs": dict(named), "input_data": named.get("default"),
+             "node_id": request.node}  # fmt: skip
+    return {name: value for name, value in usual.items() if re.search(rf"\b{name}\b", source)}
+
+
+def _kept(args: Mapping[str, Any]) -> list[str] | None:
+    keep = args.get("keep")
+    if not isinstance(keep, list | tuple):
+        return None
+    return [name for name in keep if isinstance(name, str) and _NAME.match(name)]
 
 
 def _call_arguments(source: str, function: str, inputs: Mapping[str, Any]) -> list[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from penstock.executors.parts.definitions import Definitions
 from penstock.executors.parts.files.path_policy import PathPolicy
 from penstock.executors.parts.network.self_calls import SelfCalls
+from penstock.executors.parts.rollout.model import Deployed, Deployment, DeploymentRequest, VersionMetrics
+from penstock.executors.parts.simulation.history import PastJudgment
+from penstock.executors.parts.simulation.record import SimulationRecord
 from penstock.kernel.failure import Failure
 
 
@@ -52,6 +56,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     at: int = 0  # when the host asks, in milliseconds since the epoch; no executor has a clock of its own
     place: str = ""  # of the node's pool, that this attempt has
     mark: str = ""  # how this run writes a reference to a secret; nobody outside can guess it
+    environment: str = ""  # where the run is at work; "": where its tenant is
+    line: str = ""  # of production, that the run is for, where its input names one (`line_id`)
+    used: list[dict[str, Any]] = []  # versions of deployed things that were used: the executor says them here (C-58)
     again: bool = False  # this very attempt was asked for before, maybe by a process that is gone
 
     def named(self) -> dict[str, Any]:
@@ -113,10 +120,110 @@ class Returned(msgspec.Struct, frozen=True):
 Outcome = Done | Failed | Skipped | Returned
 
 
+class Deployments(Protocol):
+    """The deployments of one tenant. Every move is in the store, with its event, when it returns."""
+
+    def begin(
+        self, asked: DeploymentRequest, *, key: str, at: int, run: str = "", node: str = "", by: str = ""
+    ) -> Deployment:
+        """The first stage is live; the same key again is the same deployment."""
+        ...
+
+    def get(self, id: str) -> Deployment: ...
+
+    def by_key(self, key: str) -> Deployment | None:
+        """The one that was begun, or switched to, with this key."""
+        ...
+
+    def every(self, *, type: str = "", artifact: str = "", environment: str = "", limit: int = 50) -> list[Deployment]:
+        """Newest first."""
+        ...
+
+    def attach(self, id: str, run: str) -> Deployment:
+        """Its rollout is this run."""
+        ...
+
+    def advance(self, id: str, *, at: int, healthy: bool | None = None, problems: str = "") -> Deployment:
+        """Look at the clock and the metrics, and do what they lead to; doing it twice changes nothing."""
+        ...
+
+    def fail(self, id: str, *, at: int, reason: str) -> Deployment: ...
+
+    def roll_back(
+        self, id: str, *, at: int, by: str = "", reason: str = "", to_version: str | None = None, key: str = ""
+    ) -> Deployment: ...
+
+    def taken_back_by(self, key: str, *, type: str, artifact: str) -> Deployment | None:
+        """The one that was rolled back with this key."""
+        ...
+
+    def switch(
+        self, type: str, id: str, *, environment: str = "", lines: list[str] | None = None, version: str, at: int,
+        key: str, by: str = "", run: str = "", node: str = "", reason: str = "",
+        others: Mapping[str, list[str]] | None = None,
+    ) -> Deployment:  # fmt: skip
+        """To a version in a scope at once; `others`: versions that some lines get instead."""
+        ...
+
+    def current(self, type: str, id: str, *, environment: str = "", line: str = "") -> str | None:
+        """The version in force, whatever is being rolled out by parts."""
+        ...
+
+    def live(self, type: str, id: str, *, environment: str = "", lines: list[str] | None = None) -> Deployment | None:
+        """The topmost deployment in a scope that has a share of it."""
+        ...
+
+    def previous(self, type: str, id: str, *, environment: str = "", lines: list[str] | None = None) -> str:
+        """The version in force before the present one in the scope; raises NoPreviousVersion."""
+        ...
+
+    def last_stable(
+        self, type: str, id: str, *, environment: str = "", lines: list[str] | None = None,
+        min_uptime_hours: float = 24, max_error_rate: float = 0.01, at: int,
+    ) -> str:  # fmt: skip
+        """The newest earlier version that has proved itself; raises NoStableVersion."""
+        ...
+
+    def previous_by_line(
+        self, type: str, id: str, *, environment: str = "", lines: list[str] | None = None
+    ) -> dict[str, str]:
+        """The same for each line of the scope that has one; "" is any line that is not known."""
+        ...
+
+    def last_stable_by_line(
+        self, type: str, id: str, *, environment: str = "", lines: list[str] | None = None,
+        min_uptime_hours: float = 24, max_error_rate: float = 0.01, at: int,
+    ) -> dict[str, str]: ...  # fmt: skip
+
+    def is_top(self, deployment: Deployment) -> bool:
+        """No later deployment has taken its whole scope."""
+        ...
+
+    def record(self, deployment: Deployment, at: int) -> None:
+        """The AAS registry says of each line in its scope what is in force there; doing it twice changes nothing."""
+        ...
+
+    def metrics(self, id: str, *, since: int | None = None, until: int | None = None) -> list[VersionMetrics]: ...
+
+    def output(self, deployment: Deployment) -> dict[str, Any]:
+        """deploy_result (W-4.11.4)."""
+        ...
+
+
 class Tenant(Protocol):
     """What one tenant has: the only way for an executor to reach anything that belongs to somebody."""
 
     id: str
+    environment: str  # where its runs are at work, when nobody says otherwise
+
+    @property
+    def deployments(self) -> Deployments: ...
+
+    def deployed(
+        self, type: str, id: str, *, environment: str = "", line: str = "", run: str = "", version: str | None = None
+    ) -> Deployed | None:
+        """The version of a thing that applies to one use of it (C-58, C-82), or the very version that is asked for."""
+        ...
 
     def find(self, type: str, id: str, version: str | None = None) -> Mapping[str, Any] | None:
         """What is registered under a type (connection, rule_pack, template, channel, mcp_server, robot, model, prompt,
@@ -124,6 +231,10 @@ class Tenant(Protocol):
         ...
 
     def each(self, type: str) -> Mapping[str, Mapping[str, Any]]: ...
+
+    def versions(self, type: str, id: str) -> Sequence[tuple[str, str, Mapping[str, Any]]]:
+        """Every version of a thing, in whatever status: version, status, body."""
+        ...
 
     def secret(self, name: str) -> str | None: ...
 
@@ -148,6 +259,20 @@ class Tenant(Protocol):
         them on with its outcome, or gives them back."""
         ...
 
+    def judged(self, since: int, until: int, *, limit: int) -> list[PastJudgment]:
+        """Judgments whose inputs are known, imported ones too, newest first, with what people have said of them."""
+        ...
+
+    def judged_pages(
+        self, since: int, until: int, wanted: Callable[[PastJudgment], bool]
+    ) -> Iterator[list[PastJudgment]]:
+        """All of them page by page, of each page those that are wanted."""
+        ...
+
+    def keep_simulation(self, record: SimulationRecord) -> None:
+        """The same simulation again takes the place of the first."""
+        ...
+
 
 class Services(msgspec.Struct, frozen=True, kw_only=True):
     """What the host lends to executors. No executor reads the environment by itself."""
@@ -161,6 +286,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     path_policy: PathPolicy = PathPolicy()
     lend: Callable[[str], Services] | None = None  # where tenants have folders of their own
     self_calls: SelfCalls = msgspec.field(default_factory=SelfCalls)
+    definitions: Definitions = msgspec.field(default_factory=Definitions)
 
     def of(self, tenant: str) -> Services:
         """What is lent for an effect of one tenant."""

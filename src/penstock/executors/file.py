@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import errno
 import io
@@ -14,11 +15,13 @@ import yaml
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
 from penstock.executors.parts.files import sandboxed_files
+from penstock.executors.parts.json_paths import BadPath, selected_keys, selected_lines, with_keys
 from penstock.executors.parts.json_values import NotJson, as_text, json_value
-from penstock.executors.parts.templates import TemplateError, render
+from penstock.executors.parts.templates import TemplateError, render, render_tree
 from penstock.executors.parts.threads import in_thread
+from penstock.executors.parts.variables import given_names
 
-OPERATIONS = ("read", "write", "append", "save")
+OPERATIONS = ("read", "write", "append", "update", "save")
 FORMATS = ("text", "txt", "md", "json", "yaml", "csv", "binary")
 _BY_SUFFIX = {".txt": "text", ".md": "text", ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".csv": "csv"}
 _TEXT = ("text", "txt", "md")
@@ -29,11 +32,13 @@ class BadFormat(ValueError):
 
 
 class FileExecutor:
-    """args: operation, file (a path, or to read several: a list), format (else by the ending), glob, content.
+    """args: operation, file (a path, or to read several: a list), format (else by the ending), glob, content, keys
+    (paths into the data), lines (of a text), render (fill names into the content).
 
     A path may name inputs: `results/{{name}}.txt`. Files are read from the input folder, then from the output folder,
     and written to the output folder only. Several files are read as an object by path. What is written is `content`,
     else the first input. `save` yields the value itself; `write` and `append` yield the path and the number of bytes.
+    With `keys` a read yields a part of the data, and an update sets those parts and leaves the others as they are.
     """
 
     name = "file"
@@ -49,14 +54,14 @@ class FileExecutor:
             return failed("INPUT_INVALID", "validation", message)
         shown = "".join(c if c.isprintable() else "?" for c in ", ".join(paths)[:200])
         try:
-            paths = [render(path, request.named()) for path in paths]
-            work = _read if operation == "read" else _write
+            paths = [render(path, given_names(request)) for path in paths]
+            work = {"read": _read, "update": _update}.get(operation, _write)
             return await in_thread(work, paths, operation, args, request, services)
         except sandboxed_files.PathRefused as error:
             return failed("PATH_REFUSED", "authorization", f"The path «{shown}» is refused: {error}.")
         except sandboxed_files.TooLarge as error:
             return failed("FILE_TOO_LARGE", "resource", f"«{shown}»: {error}.")
-        except (BadFormat, NotJson, TemplateError) as error:
+        except (BadFormat, BadPath, NotJson, TemplateError) as error:
             return failed("FILE_FORMAT", "validation", f"«{shown}»: {error}.")
         except FileNotFoundError:
             return failed("FILE_NOT_FOUND", "permanent", f"There is no file «{shown}».")
@@ -89,7 +94,9 @@ def _read(paths: list[str], operation: str, args: Mapping[str, Any], request: Re
         except FileNotFoundError:
             data = sandboxed_files.read(services.output_dir, path, left - total, services.path_policy)
         total += len(data)
-        values[path] = _value(data, _format(path, args, ""))
+        value = _value(data, _format(path, args, ""))
+        value = selected_lines(value, args["lines"]) if args.get("lines") else value
+        values[path] = selected_keys(value, _keys(args, request)) if args.get("keys") else value
     if several:
         return Done(json_value(values), {"bytes": total}, "object")
     value = values[paths[0]]
@@ -110,7 +117,7 @@ def _value(data: bytes, wanted: str) -> Any:
 
 def _write(paths: list[str], operation: str, args: Mapping[str, Any], request: Request, services: Services) -> Outcome:
     path = paths[0]
-    content = json_value(args["content"] if "content" in args else request.named().get("default"))
+    content = _content(args, request)
     wanted = _format(path, args, "text")
     data = content if isinstance(content, bytes) else serialise(content, wanted).encode()
     limit = int(services.settings.get("file.max_bytes") or sandboxed_files.MAX_BYTES)
@@ -123,6 +130,35 @@ def _write(paths: list[str], operation: str, args: Mapping[str, Any], request: R
         sandboxed_files.write(services.output_dir, path, data, request.key, services.path_policy)
     about = {"path": path, "bytes": len(data)}
     return Done(content, about) if operation == "save" else Done(dict(about), about, "object")
+
+
+def _content(args: Mapping[str, Any], request: Request) -> Any:
+    if "content" not in args:
+        return json_value(request.named().get("default"))
+    content = args["content"]
+    return json_value(render_tree(content, given_names(request)) if args.get("render") else content)
+
+
+def _update(paths: list[str], operation: str, args: Mapping[str, Any], request: Request, services: Services) -> Outcome:
+    """Reads what is there, sets the parts, and writes it as a whole. What was written goes before what was given."""
+    path, limit = paths[0], int(services.settings.get("file.max_bytes") or sandboxed_files.MAX_BYTES)
+    wanted = _format(path, args, "json")
+    value: Any = {}
+    for folder in (services.output_dir, services.input_dir):
+        with contextlib.suppress(FileNotFoundError):
+            data = sandboxed_files.read(folder, path, limit, services.path_policy)
+            value = _value(data, wanted) if data.strip() else {}
+            break
+    changed = with_keys(value, _keys(args, request), _content(args, request))
+    return _write([path], "write", {**args, "content": changed, "format": wanted, "render": False}, request, services)
+
+
+def _keys(args: Mapping[str, Any], request: Request) -> str | list[str]:
+    """The paths into the data, with names filled in."""
+    keys = args.get("keys")
+    if isinstance(keys, str):
+        return render(keys, given_names(request))
+    return [render(str(key), given_names(request)) for key in keys or ()]
 
 
 def _format(path: str, args: Mapping[str, Any], otherwise: str) -> str:
@@ -158,7 +194,27 @@ def serialise(value: Any, wanted: str) -> str:
         return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
     if wanted == "yaml":
         return str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False))
+    if wanted == "csv":
+        return _csv(value)
     raise BadFormat(f"{wanted} is read but not written")
+
+
+def _csv(value: Any) -> str:
+    """A table: a list of maps with their keys as head, or a list of lists; a text is one already."""
+    if isinstance(value, str):
+        return value
+    rows = value if isinstance(value, list) else [value]
+    out = io.StringIO()
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        head = list(dict.fromkeys(str(key) for row in rows for key in row))
+        table = csv.DictWriter(out, head, lineterminator="\n")
+        table.writeheader()
+        table.writerows({str(key): as_text(cell) for key, cell in row.items()} for row in rows)
+    elif all(isinstance(row, list) for row in rows):
+        csv.writer(out, lineterminator="\n").writerows([as_text(cell) for cell in row] for row in rows)
+    else:
+        raise BadFormat("a table is a list of maps or of lists")
+    return out.getvalue()
 
 
 class _Loader(yaml.SafeLoader):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -18,12 +19,14 @@ from penstock.executors.parts.network.http_client import send
 from penstock.executors.parts.network.http_failures import CALL_ERRORS, call_failure, status_failure
 from penstock.executors.parts.secrets import Secrets
 from penstock.executors.parts.templates import TemplateError, render_tree
+from penstock.executors.parts.variables import given_names
 
 _TEXTS = ("application/xml", "application/x-ndjson", "application/yaml")
 
 
 class HttpExecutor:
-    """args: method, url, headers, params, body (text or value), auth_type + auth_config, timeout (s), follow_redirects.
+    """args: method, url, path (segments behind the url, each of which stays one), headers, params, body (text or
+    value), auth_type + auth_config, timeout (s), follow_redirects, holds (a member of the answer that must be true).
 
     The texts are the author's: `{{name}}` stands for an input and `${secrets.NAME}` for a secret, and data is put in
     after references are filled. Arguments that were themselves computed from data must say `render: false`: then they
@@ -42,7 +45,9 @@ class HttpExecutor:
         except CALL_ERRORS as error:
             return call_failure(error, secrets)
         wrong = status_failure(reply)
-        return scrub_failure(wrong, secrets) if wrong else _done(reply, secrets)
+        if wrong:
+            return scrub_failure(wrong, secrets)
+        return _held(_done(reply, secrets), request.args, reply)
 
 
 def _call(request: Request, services: Services, secrets: Secrets) -> HttpCall:
@@ -53,7 +58,7 @@ def _call(request: Request, services: Services, secrets: Secrets) -> HttpCall:
 
     def final(name: str, filled: bool = True) -> Any:
         if render:
-            return render_tree(args.get(name), request.named(), secrets.fill)
+            return render_tree(args.get(name), given_names(request), secrets.fill)
         return _filled(args.get(name), secrets) if filled else args.get(name)
 
     method = method_argument(args)
@@ -70,7 +75,7 @@ def _call(request: Request, services: Services, secrets: Secrets) -> HttpCall:
         limit = min(limit, request.timeout_ms)
     return HttpCall(
         method=method,
-        url=str(final("url") or ""),
+        url=_url(final("url"), final("path")),
         headers=tuple(headers.items()),
         params=object_argument(final("params"), "params"),
         content=content,
@@ -79,6 +84,27 @@ def _call(request: Request, services: Services, secrets: Secrets) -> HttpCall:
         redirects=args.get("follow_redirects") is not False,
         ca_file=services.settings.get("http.ca_file"),
     )
+
+
+def _url(base: Any, segments: Any) -> str:
+    """The address; no segment can leave its place, whatever it holds."""
+    url = str(base or "")
+    if not isinstance(segments, list | tuple) or not segments:
+        return url
+    texts = [header_text(segment) for segment in segments]
+    if any(text in ("", ".", "..") for text in texts):
+        raise CallRefused("INPUT_INVALID", "validation", "a part of the path is empty")
+    return "/".join([url.rstrip("/"), *(quote(text, safe="@:") for text in texts)])
+
+
+def _held(outcome: Outcome, args: Any, reply: HttpReply) -> Outcome:
+    """Some services answer 200 and say inside whether it went well."""
+    name = args.get("holds") if isinstance(args, Mapping) else None
+    body = outcome.body if isinstance(outcome, Done) else None
+    if not isinstance(name, str) or not isinstance(body, Mapping) or body.get(name) is not False:
+        return outcome
+    said = str(body.get("error") or body.get("message") or "it does not say why")[:200]
+    return failed("HTTP_REFUSED", "external", f"{reply.host} has refused it: {said}", reply.meta())
 
 
 def _filled(tree: Any, secrets: Secrets) -> Any:

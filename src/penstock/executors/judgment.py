@@ -7,31 +7,25 @@ import time
 from collections import ChainMap
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
 from penstock.errors import DocumentInvalid, ExprError, ExprSyntaxError
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, failed
+from penstock.executors.parts.deployed_versions import in_use, only_line
 from penstock.executors.parts.llm.chat import NoAnswer
 from penstock.executors.parts.llm.judgment import ModelVerdict, judge_by_llm
 from penstock.executors.parts.node_output import finish_output
 from penstock.executors.parts.rules.evaluate import Judge, RuleFailed, Verdict, compile_pack
+from penstock.executors.parts.rules.merging import THRESHOLD, Result, Routing, merge
+from penstock.executors.parts.rules.outer_names import rule_names
 from penstock.executors.parts.rules.pack import RANK
 from penstock.executors.parts.threads import in_thread
 from penstock.expr import Expression, compile_expression
 from penstock.kernel.failure import Failure
 
-THRESHOLD = 0.85
 _MANY = 2_000  # conditions over rows; more are asked in a thread, so that the engine's loop goes on
-
-
-class Routing(msgspec.Struct):
-    """When a person decides. Without it nobody is asked; the result only says that it needs a review."""
-
-    confidence_threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = THRESHOLD
-    conflict_resolution: Literal["rule_priority", "llm_priority", "human_escalate"] = "rule_priority"
-    fallback: Literal["ESCALATE"] = "ESCALATE"
 
 
 class Policy(msgspec.Struct):
@@ -54,16 +48,7 @@ class Args(msgspec.Struct):
     data: Any = None
     context: Any = None
     audit: Audit | None = None
-
-
-class Result(msgspec.Struct):
-    """A verdict on its way out: who gave it, and why a person must decide instead, if so."""
-
-    verdict: Verdict
-    decided_by: str
-    escalate: str = ""
-    llm_error: Failure | None = None
-    rule_error: Failure | None = None
+    line: str | None = None
 
 
 class JudgmentExecutor:
@@ -79,6 +64,7 @@ class JudgmentExecutor:
             return failed("INPUT_INVALID", "validation", f"The judgment cannot be read: {wrong}.")
         except (ExprSyntaxError, ExprError) as wrong:
             return failed(wrong.code, "validation", f"human_review_if cannot be read: {wrong}")
+        request = msgspec.structs.replace(request, line=_line(args, request))
         judge: Judge | None = None
         if args.policy.type in ("RULE_ONLY", "HYBRID"):
             compiled = _compiled_judge(args.policy, request, services)
@@ -90,9 +76,18 @@ class JudgmentExecutor:
         if isinstance(result, Failed):
             return result
         body = _body(args, judge, result, review, meta, request.names)
+        for use in request.used:
+            use |= {"decision": body["decision"], "confidence": body["confidence"]}
         if result.escalate:
             return Done(body, meta)  # shape and transform are for what the person decides
         return await finish_output(request, body, meta)
+
+
+def _line(args: Args, request: Request) -> str:
+    """C-82: the line that is judged: as the node says, else its context, the run's input, or the data."""
+    context = args.context.get("line_id") if isinstance(args.context, Mapping) else None
+    named = context if isinstance(context, str) else ""
+    return args.line or named or request.line or only_line(args.data)
 
 
 def _review(audit: Audit | None) -> Expression | None:
@@ -105,7 +100,8 @@ def _compiled_judge(policy: Policy, request: Request, services: Services) -> Jud
     if not policy.rule_pack_id:
         return failed("INPUT_INVALID", "validation", f"A policy of type {policy.type} needs a rule_pack_id.")
     tenant = services.tenant(request.tenant) if services.tenant is not None else None
-    body = tenant.find("rule_pack", policy.rule_pack_id, policy.rule_pack_version) if tenant is not None else None
+    wanted = (policy.rule_pack_id, request, policy.rule_pack_version)
+    body = in_use(tenant, "rule_pack", *wanted) if tenant is not None else None
     if body is None:
         return failed("RULE_PACK_NOT_FOUND", "validation", f"There is no rule pack «{policy.rule_pack_id}».")
     try:
@@ -144,12 +140,12 @@ async def _judge_by_policy(
             return _no_decision(routing, None, model)
         return Result(model, "llm")
     if args.policy.type == "RULE_ONLY":
-        rules = await _judge_by_rules(args, judge, request, meta)
+        rules = await _judge_by_rules(args, judge, request, services, meta)
         return Failed(rules) if isinstance(rules, Failure) else Result(rules, "rule")
     asking = asyncio.ensure_future(_judge_by_model(args, request, services, meta))
     try:
         await asyncio.sleep(0)  # the question leaves before the rules begin
-        rules = await _judge_by_rules(args, judge, request, meta)
+        rules = await _judge_by_rules(args, judge, request, services, meta)
         model = await asking
     finally:
         asking.cancel()
@@ -160,9 +156,13 @@ async def _judge_by_policy(
     return _single_verdict(rules, "rule", model) if isinstance(model, Failure) else merge(rules, model, routing)
 
 
-async def _judge_by_rules(args: Args, judge: Judge, request: Request, meta: dict[str, Any]) -> Verdict | Failure:
+async def _judge_by_rules(
+    args: Args, judge: Judge, request: Request, services: Services, meta: dict[str, Any]
+) -> Verdict | Failure:
+    tenant = services.tenant(request.tenant) if judge.reads and services.tenant is not None else None
+    names = rule_names(judge.reads, request, tenant) if judge.reads else request.names
     began = time.perf_counter()
-    work = partial(judge.judge, args.data, args.context, request.names)
+    work = partial(judge.judge, args.data, args.context, names)
     rows = len(args.data) if isinstance(args.data, list) else 1
     try:
         return await in_thread(work) if rows * judge.size > _MANY else work()
@@ -186,6 +186,8 @@ async def _judge_by_model(args: Args, request: Request, services: Services, meta
     finally:
         meta["llm_ms"] = round((time.perf_counter() - began) * 1000, 3)
     meta["model"], meta["tokens_used"] = verdict.model, verdict.tokens
+    if args.policy.type == "HYBRID":  # a replay with other rules merges them with what the model has said
+        meta["llm"] = {"decision": verdict.verdict.decision, "confidence": verdict.verdict.confidence}
     return verdict.verdict
 
 
@@ -208,32 +210,6 @@ def _no_decision(routing: Routing | None, rules: Failure | None, model: Failure)
 
 def _tokens(failure: Failure) -> int:
     return int(failure.detail.get("tokens_used", 0)) if isinstance(failure.detail, Mapping) else 0
-
-
-def merge(rules: Verdict, model: Verdict, routing: Routing | None) -> Result:
-    """Two verdicts become one (C-51)."""
-    if rules.decision == model.decision:
-        return Result(_merged_verdict(rules, model, rules.decision, max(rules.confidence, model.confidence)), "hybrid")
-    if rules.decision == "unknown":
-        return Result(_merged_verdict(rules, model, model.decision, model.confidence), "llm")
-    if model.decision == "unknown":
-        return Result(_merged_verdict(rules, model, rules.decision, rules.confidence), "rule")
-    resolution = routing.conflict_resolution if routing is not None else "rule_priority"
-    if resolution == "human_escalate":
-        by_rules, why = RANK[rules.decision] > RANK[model.decision], "Rules and model disagree."
-    else:
-        by_rules, why = resolution == "rule_priority", ""
-    winner, loser = (rules, model) if by_rules else (model, rules)
-    confidence = winner.confidence * (1 - loser.confidence / 2)
-    by = "hybrid" if why else "rule" if by_rules else "llm"
-    return Result(_merged_verdict(rules, model, winner.decision, confidence), by, why)
-
-
-def _merged_verdict(rules: Verdict, model: Verdict, decision: str, confidence: float) -> Verdict:
-    reasons = [text for text in (rules.reasoning, model.reasoning) if text]
-    wanted = dict.fromkeys((*rules.recommendations, *model.recommendations))
-    sure = round(confidence, 9)  # 0.9 * 0.6 is 0.54, and a threshold of 0.54 takes it
-    return Verdict(decision, sure, "\n".join(reasons), rules.matched_rules, list(wanted), rules.outputs)
 
 
 # ---- what goes out ---------------------------------------------------------------------------------------------------

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
+from penstock.executors.parts.jinja import filled_in
 from penstock.executors.parts.json_values import NotJson, as_text
 from penstock.executors.parts.llm.answer_json import answer_json
 from penstock.executors.parts.llm.answer_schema import answer_mismatch
 from penstock.executors.parts.llm.chat import ChatMessage, NoAnswer
 from penstock.executors.parts.llm.persons import PersonAnswer, ask_person, prompt_variables, remembered_messages
-from penstock.executors.parts.templates import TemplateError, render
+from penstock.executors.parts.llm.services import MODEL_SERVICES
+from penstock.executors.parts.templates import TemplateError
 
 _YES = re.compile(r"^\W*(yes|y|true|valid|approved?|accept(ed)?|correct|pass(ed)?|예|네|그렇습니다)(\W|$)", re.I)
 _NO = re.compile(r"^\W*(no|n|false|invalid|reject(ed)?|incorrect|fail(ed)?|아니요|아니오|아닙니다)(\W|$)", re.I)
@@ -39,7 +41,7 @@ class LlmExecutor:
             return failed("INPUT_INVALID", "validation", "«person» must be an object, «answer» text, yes_no or json")
         wanted = "json" if schema is not None else wanted
         try:
-            messages = _messages(person, args, wanted, request)
+            messages = await _messages(person, args, wanted, request)
             answer = await ask_person(person, messages, request, services, schema=schema)
             usage = dict(answer.usage)
             try:
@@ -58,10 +60,12 @@ class LlmExecutor:
         return Done(value, {"token_usage": usage, "model": answer.model, "person": str(person.get("name") or "")})
 
 
-def _messages(person: Mapping[str, Any], args: Mapping[str, Any], wanted: str, request: Request) -> list[ChatMessage]:
+async def _messages(
+    person: Mapping[str, Any], args: Mapping[str, Any], wanted: str, request: Request
+) -> list[ChatMessage]:
     named = prompt_variables(request)
     prompt = as_text(args.get("prompt"))
-    rendered = render(prompt, named)
+    rendered = await filled_in(prompt, named)
     instructions = [as_text(person.get("system_prompt"))] if person.get("system_prompt") else []
     if wanted == "yes_no":
         instructions.append("Answer with one word: yes or no.")
@@ -69,7 +73,7 @@ def _messages(person: Mapping[str, Any], args: Mapping[str, Any], wanted: str, r
         instructions.append("Answer with JSON and nothing else.")
     messages: list[ChatMessage] = [{"role": "system", "content": "\n".join(instructions)}] if instructions else []
     messages += remembered_messages(request.inputs, args.get("memorize_to"), args.get("at_most"))
-    if rendered == prompt and request.inputs and person.get("service") == "openai":
+    if rendered == prompt and request.inputs and person.get("service") in MODEL_SERVICES:
         messages.append({"role": "user", "content": _data(as_text(named.get("default")), request.key)})
     return [*messages, {"role": "user", "content": rendered}]
 
@@ -103,7 +107,7 @@ def _yes_or_no(text: str, person: Mapping[str, Any]) -> str:
         return "no"
     if person.get("service", "mock") == "mock":
         return "yes"
-    if person.get("service") != "openai":
+    if person.get("service") not in MODEL_SERVICES:
         return text
     raise WrongAnswerFormat("it is neither yes nor no")
 

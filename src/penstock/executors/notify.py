@@ -46,7 +46,7 @@ class NotifyExecutor:
         tenant = services.tenant(request.tenant)
         context = ChannelContext(tenant, services, Secrets(tenant.secret))
         try:
-            outgoing, sent = await _deliver(request, channel, context)
+            outgoing, sent = await self._deliver(request, channel, context)
         except Unsendable as error:
             return context.scrubbed_failure(failed(error.code, error.category, str(error), error.detail))
         except CallRefused as error:
@@ -81,22 +81,29 @@ class NotifyExecutor:
         every = all(delivery["status"] == "failed" for delivery in deliveries)
         return first if first is not None and every else Done(deliveries)
 
+    async def _deliver(
+        self, request: Request, channel: Channel, context: ChannelContext
+    ) -> tuple[OutgoingMessage, Sent]:  # fmt: skip
+        message = compose(request, context.tenant, channel.name, CHANNELS)
+        config = message.config
+        channel.complete(config, message)
+        require_settings(config, channel.required, channel.name)
+        _check_size(message, int(context.settings.get("notify.max_bytes") or MAX_BYTES))
+        outgoing = _outgoing(request, channel, message, context.secrets.fill_marked(config, message.mark))
+        return outgoing, await self.hand_over(channel, outgoing, channel.content(outgoing, context), context)
 
-async def _deliver(request: Request, channel: Channel, context: ChannelContext) -> tuple[OutgoingMessage, Sent]:
-    message = compose(request, context.tenant, channel.name, CHANNELS)
-    config = message.config
-    channel.complete(config, message)
-    require_settings(config, channel.required, channel.name)
-    _check_size(message, int(context.settings.get("notify.max_bytes") or MAX_BYTES))
-    outgoing = _outgoing(request, channel, message, context.secrets.fill_marked(config, message.mark))
-    content = channel.content(outgoing, context)
-    target = str(outgoing.config.get("target") or "") or channel.target(outgoing, context)
-    if target.startswith(OUTBOX):
-        context.tenant.keep(outgoing.key, channel.name, target, context.secrets.scrub(_as_json(content)), outgoing.run)
-        reply = outgoing.config.get("reply")  # what a receiver that is not there would have answered
-        return outgoing, Sent(status="kept", message_id=outgoing.id, response=reply if isinstance(reply, dict) else {})
-    async with asyncio.timeout(outgoing.timeout_s):
-        return outgoing, await channel.send(outgoing, content, context)
+    async def hand_over(
+        self, channel: Channel, outgoing: OutgoingMessage, content: Any, context: ChannelContext
+    ) -> Sent:  # fmt: skip
+        """To the channel, or to the tenant's own outbox."""
+        target = str(outgoing.config.get("target") or "") or channel.target(outgoing, context)
+        if target.startswith(OUTBOX):
+            kept = context.secrets.scrub(_as_json(content))
+            context.tenant.keep(outgoing.key, channel.name, target, kept, outgoing.run)
+            reply = outgoing.config.get("reply")  # what a receiver that is not there would have answered
+            return Sent(status="kept", message_id=outgoing.id, response=reply if isinstance(reply, dict) else {})
+        async with asyncio.timeout(outgoing.timeout_s):
+            return await channel.send(outgoing, content, context)
 
 
 def _outgoing(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
+from penstock.executors.parts.jinja import filled_in
 from penstock.executors.parts.json_values import as_text
 from penstock.executors.parts.llm.chat import NoAnswer
 from penstock.executors.parts.llm.persons import (
@@ -15,7 +16,7 @@ from penstock.executors.parts.llm.persons import (
     prompt_variables,
     remembered_messages,
 )
-from penstock.executors.parts.templates import TemplateError, render
+from penstock.executors.parts.templates import TemplateError
 
 
 class PersonExecutor:
@@ -35,7 +36,8 @@ class PersonExecutor:
         first = args.get("first_only_prompt") if request.visit == 1 else None
         missing: list[str] = []
         try:
-            prompt = render(as_text(first or args.get("default_prompt")), prompt_variables(request), missing=missing)
+            text = as_text(first or args.get("default_prompt"))
+            prompt = await filled_in(text, prompt_variables(request), missing=missing)
         except TemplateError as error:
             return failed("TEMPLATE", "validation", f"The prompt cannot be rendered: {error}.")
         before = remembered_messages(request.inputs, args.get("memorize_to"), args.get("at_most"))

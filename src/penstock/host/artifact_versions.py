@@ -39,6 +39,9 @@ def version_key(version: str) -> tuple[Key, bool, Key]:
 
 
 def _parts(text: str) -> Key:
+    """Of a thing that had only one version, nothing: any other is newer."""
+    if not text:
+        return ()
     return tuple((0, int(part)) if _is_number(part) else (1, part) for part in text.split("."))
 
 

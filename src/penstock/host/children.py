@@ -1,6 +1,8 @@
 """Child runs: a call starts one, its end is the call's outcome, a dropped call cancels it.
 
 A child's id is derived from the key of the call, so asking again, after a crash or by a retry, finds the same child.
+A *detached* call (`detached` among its arguments) is answered as soon as its child is in the store; that child goes on
+when its caller ends or is cancelled.
 """
 
 from __future__ import annotations
@@ -28,10 +30,11 @@ from penstock.store.run_store import RunRow, RunStore
 #: the option of a run that says how many runs have called each other above it
 DEPTH = "depth"
 CALLED = "c"  # begins the id of a run that another one has called
+DETACHED = "d"  # begins the id of a run that another one has called and does not wait for
 
 
-def child_id(key: str) -> str:
-    return CALLED + hashlib.sha256(key.encode()).hexdigest()[:15]
+def child_id(key: str, *, detached: bool = False) -> str:
+    return (DETACHED if detached else CALLED) + hashlib.sha256(key.encode()).hexdigest()[:15]
 
 
 class Children:
@@ -63,16 +66,19 @@ class Children:
     def call(self, ask: Ask) -> None:
         run = ask.loaded.run
         assert run is not None
-        child = child_id(run.effect_key(ask.firing))
+        node = run.net.nodes[ask.firing.node]
+        detached = _is_detached(_args(ask, node))
+        child = child_id(run.effect_key(ask.firing), detached=detached)
         row = self.row(child)  # first: when it cannot be read, nothing has happened
         known = child in self.parents  # called here already; it may not be in the store yet
         self.parents.setdefault(child, []).append(ask)
         self.called.setdefault(ask.loaded.no, {})[ask.firing.no] = child
-        node = run.net.nodes[ask.firing.node]
         if node.spec.timeout_ms is not None:
             due = self.now() + node.spec.timeout_ms
             heapq.heappush(self.deadlines, (due, ask.loaded.no, ask.firing.no, ask.attempt))
-        if row is not None:
+        if row is not None and detached:
+            self._started(child)
+        elif row is not None:
             self._again(ask, child, row)
         elif not known:
             self._start_in_time(ask, child, node)
@@ -151,9 +157,21 @@ class Children:
             given = self.inputs(ask, node)
         loaded = self.turns.start(
             child, net[0], given, tenant=run.st.tenant, parent=run.st.run, trace=run.st.trace,
-            options={DEPTH: depth_of(run.st.options) + 1},
+            options={DEPTH: depth_of(run.st.options) + 1, **_inherited(run.st.options)},
+            reply=InternalReply(lambda error: self._started(child, error)) if _is_detached(args) else None,
         )  # fmt: skip
         self.numbers[child] = loaded.no
+
+    def _started(self, child: str, error: PenstockError | None = None) -> None:
+        """A detached child is in the store: whoever has called it goes on, and knows what it was called with. Where it
+        was refused instead, the call has failed."""
+        for ask in self._forget(child):
+            run = ask.loaded.run
+            if run is not None and error is not None:
+                self.answer(ask, failed(error.code, "permanent", str(error), {"hint": error.hint}), 0)
+            elif run is not None:
+                args = _args(ask, run.net.nodes[ask.firing.node])
+                self.answer(ask, Done({"run_id": child, "input": args.get("input")}), 0)
 
     def row(self, run_id: str) -> RunRow | None:
         try:
@@ -212,7 +230,7 @@ class Children:
             number = self.numbers.get(child)
             row = self.row(child) if number is None else None
             self._forget(child)
-            if row is not None or number is not None:
+            if (row is not None or number is not None) and not child.startswith(DETACHED):
                 self.turns.send(row.no if row is not None else number or 0, C.cancel("now"), InternalReply(_whatever))
 
     def overdue(self) -> None:
@@ -242,6 +260,11 @@ def depth_of(options: Mapping[str, Any]) -> int:
     return depth if isinstance(depth, int) else 0
 
 
+def _inherited(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a called run has of its caller: where it is at work."""
+    return {"environment": options["environment"]} if "environment" in options else {}
+
+
 def _child_failure(run: Run, child: str) -> Failure:
     """How a call fails: where the language says so, with the error that the called run has ended with itself."""
     st = run.st
@@ -251,6 +274,10 @@ def _child_failure(run: Run, child: str) -> Failure:
         return Failure(failure.code, "business", message, "", {"run": child})
     code = "CHILD_CANCELLED" if st.status == S.CANCELLED else "CHILD_FAILED"
     return Failure(code, "permanent", message, "", {"run": child})
+
+
+def _is_detached(args: Any) -> bool:
+    return isinstance(args, dict) and args.get("detached") is True
 
 
 def _args(ask: Ask, node: CNode) -> Any:

@@ -353,11 +353,12 @@ class Dispatch:
         """Let nothing new out, and give what is in flight so long to end; how many have not."""
         self.draining = True
         until = time.monotonic() + seconds
-        while (left := self._working()) and time.monotonic() < until:
+        while (left := self.working()) and time.monotonic() < until:
             await asyncio.sleep(0.02)
         return left
 
-    def _working(self) -> int:
+    def working(self) -> int:
+        """How many effects are on their way; those that wait at the gate are not."""
         queued = sum(len(queue.queue) for queue in self.queues.values())
         return queued + sum(flight.task is not None for flight in self.in_flight.values())
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import PenstockError, StoreError
+from penstock.host.clock import SpeedClock
 from penstock.host.fork import fork_batch
 from penstock.host.loaded_run import LoadedRun
 from penstock.host.wiring import EngineParts
@@ -39,6 +40,7 @@ class EngineLoop(EngineParts):
     others_work: Callable[[], bool] = staticmethod(lambda: False)  # is somebody else at work on the same loop?
     trouble: StoreError | None = None
     _maintenance_at = 0
+    on_look: tuple[Callable[[int], None], ...] = ()  # whoever looks now and then whether something was left lying
     _wakeup: asyncio.Future[None] | None = None
 
     # -- doors ---------------------------------------------------------------------------------------------------------
@@ -145,6 +147,8 @@ class EngineLoop(EngineParts):
         timers.last_now = now
         if now >= timers.poll_at:
             timers.poll(now)
+            for look in self.on_look:
+                look(now)
             if now >= self._maintenance_at:
                 self._maintain(now)
         if timers.near and timers.near[0][0] <= now:
@@ -274,4 +278,6 @@ class EngineLoop(EngineParts):
             self.dispatch.waiting.next_due(), self.children.next_due(), self.schedules.at, self.intake.starts.next_due()
         )  # fmt: skip
         wait = max(0, min([self.timers.next_due(), *(due for due in others if due is not None)]) - now) / 1000
+        if isinstance(self.clock, SpeedClock):
+            wait /= self.clock.rate
         return min(wait, POLL_S) if self.serve else wait

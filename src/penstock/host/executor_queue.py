@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from types import CoroutineType, coroutine
 from typing import Any, Protocol
 
@@ -32,11 +32,13 @@ from penstock.host.blobs import Blobs
 from penstock.host.fair_queue import FairQueue
 from penstock.host.gate import DedupeKey
 from penstock.host.loaded_run import Ask
+from penstock.kernel.failure import Failure
 from penstock.kernel.state import Firing
 from penstock.kernel.token import Taken, content_type_of
 from penstock.kernel.view import View, secret_mark
 from penstock.net.compiled import CNode
 from penstock.net.model import Effect
+from penstock.store.use_projection import USED
 
 ONCE = "at_most_once"
 DROPPED = failed("DROPPED", "system", "nobody waits for it")
@@ -86,6 +88,7 @@ class InFlight(msgspec.Struct, eq=False):
     started: int = 0
     task: asyncio.Task[None] | None = None
     asked: str = ""  # the key that its executor was given
+    used: list[dict[str, Any]] | None = None  # what its executor says it has used
 
 
 class Slice:
@@ -201,6 +204,8 @@ class ExecutorQueue:
             finally:
                 self._leave(tenant)
             flight.task = None
+            if flight.used:
+                outcome = with_uses(outcome, flight.used, (time.perf_counter_ns() - flight.started) // 1_000_000)
             owner.ended(flight, outcome)
             in_a_row += 1
             if owner.slice.is_over():
@@ -231,7 +236,7 @@ class ExecutorQueue:
             owner.watch(flight, flight.plan.node.spec.timeout_ms)
         try:
             request = request_of(flight, owner.blobs, owner.now)
-            flight.asked = request.key
+            flight.asked, flight.used = request.key, request.used
             CURRENT.set(request)  # whoever it calls hears which trace it belongs to
             outcome: Any = self.executor.run(request, owner.services.of(request.tenant))
             if type(outcome) is not CoroutineType and not self.waits:
@@ -286,6 +291,7 @@ def request_of(flight: InFlight, blobs: Blobs, now: Callable[[], int]) -> Reques
     run, firing = ask.loaded.run, ask.firing
     assert run is not None
     st, node, effect = run.st, plan.node, plan.effect
+    environment, line = _place_of(st.options, st.input)
     if plan.args is not None:
         args = _unpack(plan.args)
     else:
@@ -298,7 +304,27 @@ def request_of(flight: InFlight, blobs: Blobs, now: Callable[[], int]) -> Reques
         result=_copy(blobs.resolve(st.tenant, st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
         names=View(run, st.scopes[firing.scope], firing.epoch, node, firing) if effect.sees_run else {},
         mark=secret_mark(run) if node.secretive or effect.sees_run else "", at=now(), again=ask.again,
+        environment=environment, line=line,
     )  # fmt: skip
+
+
+def _place_of(options: Mapping[str, Any], input: Any) -> tuple[str, str]:
+    """The environment that a run is at work in, when whoever started it has said so, and the line that it is for."""
+    environment = options.get("environment")
+    line = input.get("line_id") if type(input) is dict else None
+    return environment if isinstance(environment, str) else "", line if isinstance(line, str) else ""
+
+
+def with_uses(outcome: Outcome, used: list[dict[str, Any]], ms: int) -> Outcome:
+    """The outcome, however it came about, with the versions that were used and how long it took."""
+    uses = [{**use, "ms": ms} for use in used]
+    if type(outcome) is Done:
+        return msgspec.structs.replace(outcome, meta={**(outcome.meta or {}), USED: uses})
+    if type(outcome) is Failed and (outcome.failure.detail is None or isinstance(outcome.failure.detail, dict)):
+        old = outcome.failure
+        detail = {**(old.detail or {}), USED: uses}
+        return Failed(Failure(old.code, old.category, old.message, old.node, detail))
+    return outcome
 
 
 def _inputs(blobs: Blobs, tenant: str, edges: tuple[Any, ...], firing: Firing) -> tuple[Input, ...]:

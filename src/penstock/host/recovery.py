@@ -9,10 +9,11 @@ before its turn has come is folded for that, and its open effects are asked when
 from __future__ import annotations
 
 from collections import deque
+from typing import Protocol
 
 from penstock.dialects import dialect_of
 from penstock.errors import StoreError
-from penstock.host.children import CALLED, Children
+from penstock.host.children import CALLED, DETACHED, Children
 from penstock.host.dispatch import Dispatch
 from penstock.host.intake import Intake
 from penstock.host.loaded_run import Ask, InternalReply, LoadedRun
@@ -22,18 +23,25 @@ from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel.pool import limit_of
 from penstock.kernel.state import COMPLETED, EFFECT
+from penstock.store.run_lists import RunListStore
 from penstock.store.run_store import RunStore
 
 #: run, firing → attempt and key of an at-most-once effect that was marked before its call
 Intents = dict[tuple[int, int], tuple[int, str]]
 #: runs that are read in one iteration, as long as it has not wired nets of more nodes
 AT_ONCE, MOST_NODES = 32, 300
+#: runs that one run has called and that are looked at for detached ones, when it goes on alone
+MOST_DETACHED = 1000
+
+
+class RecoveryStore(RunListStore, RunStore, Protocol):
+    """What recovery needs of a store."""
 
 
 class Recovery:
     def __init__(
-        self, store: RunStore, turns: Turns, timers: Timers, outcomes: Outcomes, dispatch: Dispatch, children: Children,
-        intake: Intake,
+        self, store: RecoveryStore, turns: Turns, timers: Timers, outcomes: Outcomes, dispatch: Dispatch,
+        children: Children, intake: Intake,
     ) -> None:  # fmt: skip
         self.store, self.turns, self.timers, self.outcomes = store, turns, timers, outcomes
         self.dispatch, self.children, self.intake = dispatch, children, intake
@@ -81,11 +89,14 @@ class Recovery:
         self.under_way, self._before = False, {}
 
     def resume_run(self, no: int) -> None:
-        """The same for one run and what it calls; nothing when it is in memory already."""
+        """The same for one run, what it calls and what it has let go; nothing when it is in memory already."""
         if not self.turns.is_loaded(no):
             intents = self._before if self.under_way else self._intents()
             for loaded in self.turns.load([no]):
                 self.resume(loaded, intents)
+                for child, id in self.store.open_called(loaded.id, MOST_DETACHED):
+                    if id.startswith(DETACHED):
+                        self.resume_run(child)
             self.turns.wake_up()
 
     def fold_again(self) -> None:

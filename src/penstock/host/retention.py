@@ -1,4 +1,4 @@
-"""Retention: the audit, drafts and remarks are kept as long as the settings say."""
+"""Retention: the audit, drafts, remarks, simulations and uses are kept as long as the settings say."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any, Protocol
 
 from penstock.errors import BadInput
 from penstock.store.access import AccessStore
+from penstock.store.deployments import DeploymentStore
 from penstock.store.drafts import DraftStore
+from penstock.store.simulations import SimulationStore
 
 log = logging.getLogger("penstock.keeping")
 
 DAY_MS = 86_400_000
 #: days; 0 is for ever
-AUDIT_DAYS, DRAFT_DAYS, REMARK_DAYS = 1095, 90, 365
+AUDIT_DAYS, DRAFT_DAYS, REMARK_DAYS, SIMULATION_DAYS, USE_DAYS = 1095, 90, 365, 365, 365
 
 
-class RetentionStore(AccessStore, DraftStore, Protocol):
+class RetentionStore(AccessStore, DraftStore, SimulationStore, DeploymentStore, Protocol):
     """What retention needs of a store."""
 
 
@@ -29,12 +31,20 @@ class Retention:
         self.audit_ms = _ms("audit.keep_days", settings.get("audit.keep_days", AUDIT_DAYS))
         self.drafts_ms = _ms("drafts.keep_days", settings.get("drafts.keep_days", DRAFT_DAYS))
         self.remarks_ms = _ms("remarks.keep_days", settings.get("remarks.keep_days", REMARK_DAYS))
+        self.simulations_ms = _ms("simulations.keep_days", settings.get("simulations.keep_days", SIMULATION_DAYS))
+        self.uses_ms = _ms("uses.keep_days", settings.get("uses.keep_days", USE_DAYS))
+        self._uses_at: int | None = None
 
     def forget_old(self, now: int) -> None:
         if self.drafts_ms:
             self.store.forget_drafts(now - self.drafts_ms)
         if self.remarks_ms:
             self.store.forget_remarks(now - self.remarks_ms)
+        if self.simulations_ms:
+            self.store.forget_simulations(now - self.simulations_ms)
+        if self.uses_ms and (self._uses_at is None or now >= self._uses_at + DAY_MS):  # it looks at all of them
+            self._uses_at = now
+            self.store.forget_uses(now - self.uses_ms)
         if self.audit_ms:
             for tenant in self.store.audit_tenants():
                 self._prune(tenant, now)

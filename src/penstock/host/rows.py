@@ -13,6 +13,7 @@ from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED, PENDING, WAITING, State, encode_state
 from penstock.store.projection import WATCHED, firing_row, project, project_cause, sweep_waits
 from penstock.store.run_store import Batch
+from penstock.store.use_projection import USED, project_run_uses, project_uses
 
 CHECKPOINT_EVERY = 50
 
@@ -32,6 +33,10 @@ class Rows:
     ) -> None:
         if not facts:  # nothing happened, so there is nothing to save
             return
+        # a firing that settles has used what was deployed, or has failed and may say so in its failure
+        uses = bool(run.ended) and any(
+            f[0] == F.SETTLED and (f[10] is not None or type(f[9]) is dict and USED in f[9]) for f in facts
+        )
         st = run.st
         no, seq, status = live.no, st.n, st.status
         batch.journal.append((no, before + 1, seq, now, bytearray(body)))
@@ -40,6 +45,8 @@ class Rows:
             outbox.write(live, facts, before + 1, now, batch)
         for firing, ending in run.ended:
             batch.firing.append(firing_row(no, firing, ending, now))
+        if uses:
+            project_uses(batch, live.tenant, live.id, facts, now)
         runtime = self.runtimes[run.net.net.language]
         if runtime is not None:
             runtime.write(live, run, facts, was, now, batch)
@@ -62,6 +69,8 @@ class Rows:
             batch.item_renumbered += [(st.firings[item].node, no, item) for item in st.items]
         if status != was and (status > COMPLETED or was > COMPLETED):
             project_cause(batch, (no, live.tenant, live.net_no), st, now)
+        if status != was and status >= COMPLETED and USED in st.options:
+            project_run_uses(batch, st, live.started_at if live.in_store else now, now)
         wake = run.wake_at() if run.due and not st.paused else None
         live.unsaved_bytes += len(body)
         if not live.in_store:

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -15,15 +15,24 @@ import msgspec
 
 from penstock.executors.contract import Services, Tenant
 from penstock.executors.parts.files.path_policy import PathPolicy
+from penstock.executors.parts.rollout.model import Deployed
 from penstock.executors.parts.similarity_search import SimilarityIndex
+from penstock.executors.parts.simulation.history import PastJudgment
+from penstock.executors.parts.simulation.record import SimulationRecord
 from penstock.host.artifact_versions import usable, version_key
+from penstock.host.deployments import TenantDeployments
+from penstock.host.judgment_history import Wanted, judged_between, judged_pages, simulation_row
 from penstock.host.secrets import Lends, SecretPlaces
 from penstock.host.stream_cursor import Source, StreamBatch
+from penstock.host.tenant_versions import TenantVersions
 from penstock.store.artifacts import ArtifactRow, ArtifactStore
+from penstock.store.deployments import DeploymentStore
 from penstock.store.events import EventStore
 from penstock.store.judgments import JudgmentRow, JudgmentStore
 from penstock.store.messages import MessageRow, MessageStore
+from penstock.store.releases import ReleaseStore
 from penstock.store.run_store import RunStore
+from penstock.store.simulations import SimulationStore
 from penstock.store.work_items import WorkItemStore
 
 #: Which tenants are not the operator of this machine, and so have folders of their own.
@@ -36,34 +45,48 @@ _POLL_S = 0.05
 _FRESH_MS = 500  # what another process registers is seen after so long
 _SIMILAR = 2000  # so many judgments are looked through
 _LOADS = 20_000  # so many open work items are counted
+ENVIRONMENT = "production"
 _JUDGED: Mapping[str, Any] = {"source": "judgments"}  # a collection that nobody has registered
 
 
-class TenantStore(ArtifactStore, EventStore, JudgmentStore, MessageStore, RunStore, WorkItemStore, Protocol):
+class TenantStore(
+    ArtifactStore, DeploymentStore, EventStore, JudgmentStore, MessageStore, ReleaseStore, RunStore, SimulationStore,
+    WorkItemStore, Protocol,
+):  # fmt: skip
     """What belongs to a tenant in a store."""
 
 
 class StoredTenant:
     """One tenant, as the store has it. What is registered is read again when the store's registry has changed."""
 
-    def __init__(self, id: str, store: TenantStore, places: SecretPlaces, now: Callable[[], int]) -> None:
-        self.id = id
+    def __init__(
+        self, id: str, store: TenantStore, places: SecretPlaces, now: Callable[[], int],
+        environment: str = ENVIRONMENT,
+    ) -> None:  # fmt: skip
+        self.id, self.environment = id, environment
         self.store, self.places, self.now = store, places, now
         self.held: dict[str, dict[str, list[tuple[str, str, Mapping[str, Any]]]]] = {}
         self.sources: dict[str, Source] = {}
         self.number, self.looked = -1, -_FRESH_MS  # of the registry as it is held, and when that was asked
         self.indexes: dict[str, _Index] = {}
+        self.artifact_versions = TenantVersions(self)
+        self.deployments = TenantDeployments(self)
 
     def refresh(self) -> None:
         self.held.clear()
+        self.artifact_versions.refresh()
 
-    def _of(self, type: str) -> dict[str, list[tuple[str, str, Mapping[str, Any]]]]:
+    def look(self) -> None:
+        """Has somebody registered or deployed something? Asked now and then."""
         now = self.now()
         if not 0 <= now - self.looked < _FRESH_MS:
             number, self.looked = self.store.registry_number(), now
             if number != self.number:
-                self.held.clear()
+                self.refresh()
                 self.number = number
+
+    def _of(self, type: str) -> dict[str, list[tuple[str, str, Mapping[str, Any]]]]:
+        self.look()
         by_id = self.held.get(type)
         if by_id is None:
             by_id = {}
@@ -82,9 +105,26 @@ class StoredTenant:
             return next((body for known, _, body in versions if known == version), None)
         return max(versions, key=lambda version_row: version_key(version_row[0]))[2] if versions else None
 
+    def deployed(
+        self, type: str, id: str, *, environment: str = "", line: str = "", run: str = "", version: str | None = None
+    ) -> Deployed | None:
+        return self.artifact_versions.deployed(type, id, environment or self.environment, line, run, version)
+
     def each(self, type: str) -> Mapping[str, Mapping[str, Any]]:
         newest = {id: self.find(type, id) for id in self._of(type)}
         return {id: body for id, body in newest.items() if body is not None}
+
+    def versions(self, type: str, id: str) -> list[tuple[str, str, Mapping[str, Any]]]:
+        return list(self._of(type).get(id, []))
+
+    def judged(self, since: int, until: int, *, limit: int) -> list[PastJudgment]:
+        return judged_between(self.store, self.id, since, until, limit)
+
+    def judged_pages(self, since: int, until: int, wanted: Wanted) -> Iterator[list[PastJudgment]]:
+        return judged_pages(self.store, self.id, since, until, wanted)
+
+    def keep_simulation(self, record: SimulationRecord) -> None:
+        self.store.put_simulation(simulation_row(self.id, record))
 
     def secret(self, name: str) -> str | None:
         return self.places.find(name, self.find("secret", name) if ":" not in name else None, self.id)
@@ -167,14 +207,21 @@ class _Index:
 class Tenants:
     """Every tenant that has been asked for, made once."""
 
-    def __init__(self, store: TenantStore, places: SecretPlaces, now: Callable[[], int]) -> None:
-        self.store, self.places, self.now = store, places, now
+    def __init__(
+        self, store: TenantStore, places: SecretPlaces, now: Callable[[], int],
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.store, self.places, self.now, self.settings = store, places, now, settings or {}
         self.known: dict[str, StoredTenant] = {}
 
     def __call__(self, id: str) -> Tenant:
+        return self.of(id)
+
+    def of(self, id: str) -> StoredTenant:
         tenant = self.known.get(id)
         if tenant is None:
-            tenant = self.known[id] = StoredTenant(id, self.store, self.places, self.now)
+            where = environment_of(self.settings, id)
+            tenant = self.known[id] = StoredTenant(id, self.store, self.places, self.now, where)
         return tenant
 
     def refresh(self) -> None:
@@ -266,6 +313,11 @@ class TenantServices:
         settings = self.base.settings
         secrets = self.base.tenant(tenant).secret if self.base.tenant is not None else None
         return {**settings, "secrets": secrets, "mcp.commands": listed_for(settings, tenant, "mcp.commands")}
+
+
+def environment_of(settings: Mapping[str, Any], tenant: str) -> str:
+    """Where a tenant's runs are at work, when nobody says otherwise (C-82)."""
+    return str(settings.get(f"tenants.{tenant}.environment") or settings.get("environment") or ENVIRONMENT)
 
 
 def folder_name(tenant: str) -> str:

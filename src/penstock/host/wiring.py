@@ -13,7 +13,7 @@ from penstock.executors.contract import Executor, Services
 from penstock.host.admission import Admission, slots_of
 from penstock.host.blobs import Blobs
 from penstock.host.children import Children
-from penstock.host.clock import Clock, SystemClock
+from penstock.host.clock import Clock, SpeedClock, SystemClock
 from penstock.host.command_inbox import Inbox
 from penstock.host.dispatch import Dispatch
 from penstock.host.gate import Gate
@@ -82,7 +82,7 @@ class EngineParts:
         self.blobs = Blobs(store, sizes_of(settings).inline_bytes)
         self.outcomes = Outcomes(store, self.turns, self.blobs, self.gate, self.clock)
         secret_places = places_of(settings, installation.secret_grants(settings))
-        self.tenants = Tenants(store, secret_places, self.clock.now)
+        self.tenants = Tenants(store, secret_places, self.clock.now, settings)
         services = TenantServices(
             installation,
             Services(
@@ -129,6 +129,8 @@ class EngineParts:
         turns.rows.on_work_opened = self.start_limits.items.added
         turns.before_commit.append(self.outcomes.before_commit)
         turns.on_rollback += [self.outcomes.on_rollback, self.runtimes.rolled_back]
+        if isinstance(self.clock, SpeedClock):
+            self.clock.busy = lambda: self.dispatch.working() > 0
         if self.serve:
             self.outcomes.on_told = self.intake.on_told
         turns.rows.outbox = self.outbox

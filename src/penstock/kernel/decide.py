@@ -8,14 +8,15 @@ from typing import Any
 from penstock.errors import ExprError, FactsLimit, MigrationBlocked, NodeNotFound, Refused, StatusConflict
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
-from penstock.kernel.failure import Failure
+from penstock.kernel.failure import Failure, kept_output
 from penstock.kernel.firing import fire_by_hand
 from penstock.kernel.flow import ExpressionFailed, ask, close, expr_failure, set_timer, settle
 from penstock.kernel.kinds import scope as scope_kind
 from penstock.kernel.ledger import book_draft, lineage_of
 from penstock.kernel.migrate import plan as plan_migration
-from penstock.kernel.pool import free_place, queue_firing
-from penstock.kernel.ready import ready, tokens_at
+from penstock.kernel.pool import queue_firing
+from penstock.kernel.pool_commands import attempt_now, execute, limit
+from penstock.kernel.ready import tokens_at
 from penstock.kernel.region import view_of
 from penstock.kernel.reopen import admit, bring_back, fire_starts, reopen
 from penstock.kernel.retry import fail
@@ -30,7 +31,6 @@ from penstock.kernel.state import (
     DONE,
     EFFECT,
     FAILED,
-    IN_QUEUE,
     INTERRUPTED,
     PHASE,
     RUNNING,
@@ -134,8 +134,9 @@ def _failed(r: Run, firing: Firing, node: CNode, failure: Failure) -> None:
         r.record((F.ANSWERED, firing.no, firing.attempt, firing.probe, "failed", None, failure))
         _probe_later(r, firing, poll.every_ms)
         return
+    body, failure = kept_output(failure) if node.spec.keeps_output else (None, failure)
     r.record((F.ANSWERED, firing.no, firing.attempt, -1, "failed", None, failure))
-    fail(r, firing, _unreachable(node, failure) if poll is not None and poll.max_errors else failure)
+    fail(r, firing, _unreachable(node, failure) if poll is not None and poll.max_errors else failure, body=body)
 
 
 def _unreachable(node: CNode, last: Failure) -> Failure:
@@ -404,47 +405,6 @@ def nudge(r: Run, c: C.Command) -> None:
     r.ask_everything()
 
 
-def limit(r: Run, c: C.Command) -> None:
-    _, pool, most, why = c
-    if pool not in r.net.pools:
-        raise NodeNotFound(node=pool, what="that is a pool of this net")
-    if type(most) is not int or most < 0:
-        raise Refused(why="a limit is a number from 0 on")
-    if most == r.st.pool_limits.get(pool) and r.st.stopped.get(pool, "") == ("" if most else why):
-        r.record((F.IGNORED, "limit", "already", pool))
-        return
-    r.record((F.LIMITED, pool, most, why))
-
-
-def execute(r: Run, c: C.Command) -> None:
-    """Refused unless it can begin, or will when it has a place."""
-    _, id, queue = c
-    node = r.net.by_id.get(id)
-    if node is None or not node.pool:
-        raise NodeNotFound(node=id, what="that works in a place of a pool")
-    firing = next((f for f in r.st.firings.values() if f.node == node.no), None)
-    if firing is None:
-        if ready(r, node, r.st.scopes[0], 0) is None or r.st.scopes[0].rounds(node.no):
-            raise Refused(why=f"«{node.label}» cannot begin: what it waits for is not there")
-    elif firing.phase not in (BACKOFF, IN_QUEUE):
-        raise StatusConflict(
-            what=f"«{node.label}»", status=PHASE[firing.phase], verb="execute", allowed="queue, backoff"
-        )
-    if free_place(r, node, wanted=True) is None and not queue:
-        raise Refused(why=f"every place that «{node.label}» could work in is taken", hint="Wait, or let it queue.")
-    r.record((F.WANTED, node.no, True))
-    if firing is not None and firing.phase == BACKOFF:
-        _not_later(r, firing)
-
-
-def _not_later(r: Run, firing: Firing) -> None:
-    """The next attempt of a firing is due now."""
-    for no in [t for t in firing.timers or () if r.st.timers[t].why == "retry"]:
-        attempt = r.st.timers[no].data
-        r.record((F.TIMER_GONE, no, "disarmed"))
-        queue_firing(r, firing, attempt, firing.base, "wanted")
-
-
 def stop(r: Run, c: C.Command) -> None:
     _, id, why = c
     if why not in ("cancel", "put_back"):
@@ -465,7 +425,7 @@ def stop(r: Run, c: C.Command) -> None:
     elif why == "cancel":
         _interrupt(r, firing)
     elif firing.phase == BACKOFF:
-        _not_later(r, firing)
+        attempt_now(r, firing)
     else:
         r.record((F.IGNORED, "stop", "not_under_way", firing.no))
 

@@ -19,3 +19,12 @@ class Failure(msgspec.Struct, array_like=True, gc=False):
     message: str = ""
     node: str = ""
     detail: Any = None
+
+
+def kept_output(failure: Failure) -> tuple[Any, Failure]:
+    """The output that a failure has brought in its detail, and the failure without it."""
+    detail = failure.detail
+    if type(detail) is not dict or "output" not in detail:
+        return None, failure
+    rest = {name: value for name, value in detail.items() if name != "output"}
+    return detail["output"], Failure(failure.code, failure.category, failure.message, failure.node, rest or None)

@@ -301,14 +301,14 @@ def ways_out(
 
 def consequences(r: Run, firing: Firing, node: CNode, status: int, sets: dict[str, Any] | None) -> None:
     """Names, variables, results and the ledger, after a firing has settled."""
-    if node.spec.out and (status in (DONE, SKIPPED) or status == FAILURE and _timed_out_vote(r, node)):
+    if node.spec.out and (status in (DONE, SKIPPED) or status == FAILURE and _has_output(r, node)):
         name_output(r, firing.scope, node.spec.out)
     if sets:
         if firing.scope:
             write_variables(r, firing.scope, sets)
         else:
             r.record((F.SETS, sets))
-    if node.result is not None and status in (DONE, SKIPPED):
+    if node.result is not None and (status in (DONE, SKIPPED) or status == FAILURE and node.spec.keeps_output):
         r.record((F.RESULT, node.result))
     if status == DONE and (node.undo or node.spec.work is not None):
         book(r, firing, node, hand_of(r).body)
@@ -316,10 +316,12 @@ def consequences(r: Run, firing: Firing, node: CNode, status: int, sets: dict[st
         add_to_ledger(r, firing, node, None)
 
 
-def _timed_out_vote(r: Run, node: CNode) -> bool:
-    """C-34: of a vote that nobody has ended it is known how far it had come."""
+def _has_output(r: Run, node: CNode) -> bool:
+    """Has a firing that failed an output all the same? C-34: of a vote that nobody has ended it is known how far it had
+    come; C-57: a deployment that was taken back is known."""
     work = node.spec.work
-    return work is not None and bool(work.quorum or work.all_of) and hand_of(r).body is not None
+    voted = work is not None and bool(work.quorum or work.all_of)
+    return (voted or node.spec.keeps_output) and hand_of(r).body is not None
 
 
 def put_all(

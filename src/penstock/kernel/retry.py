@@ -23,7 +23,7 @@ NEVER_AGAIN = frozenset({"CIRCUIT_OPEN"})
 
 def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True, body: Any = None) -> None:
     """A firing has failed. `again` False: it may not be tried again (a trigger has ended it). `body`: it has an output
-    nevertheless (C-34: a vote whose time is over)."""
+    nevertheless (C-34: a vote whose time is over; C-57: a deployment that was taken back)."""
     node = r.net.nodes[firing.node]
     if not failure.node:
         failure = Failure(failure.code, failure.category, failure.message, node.id, failure.detail)
@@ -33,7 +33,7 @@ def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True, body: 
     if firing.comp >= 0:
         close(r, firing, FAILURE, None, failure=failure)
         return
-    if _by_table(r, firing, node, failure):
+    if _by_table(r, firing, node, failure, body):
         return
     if "failed" in node.ports:
         close(r, firing, FAILURE, body, failure=failure, port="failed")
@@ -87,7 +87,7 @@ def _backoff(policy: Retry, attempt: int) -> int:
     return min(delay, policy.cap_ms)
 
 
-def _by_table(r: Run, firing: Firing, node: CNode, failure: Failure) -> bool:
+def _by_table(r: Run, firing: Firing, node: CNode, failure: Failure, body: Any) -> bool:
     """The first row of `on_error` that matches."""
     for row in node.spec.on_error:
         if row.match not in ("*", failure.code, failure.category):
@@ -104,7 +104,7 @@ def _by_table(r: Run, firing: Firing, node: CNode, failure: Failure) -> bool:
             close(r, firing, DONE, _instead(r, firing, node), failure=failure, meta={"fallback": True})
         elif action.startswith(("port:", "park:", "halt:")):
             flags = 0 if action.startswith("port:") else F.PARKED
-            close(r, firing, FAILURE, None, failure=failure, port=action[5:], flags=flags)
+            close(r, firing, FAILURE, body, failure=failure, port=action[5:], flags=flags)
             if action.startswith("halt:"):
                 r.record((F.INCIDENT, failure.code, node.id, {"message": failure.message}))
                 stop_pools(r, "fatal")

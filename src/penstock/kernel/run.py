@@ -52,7 +52,9 @@ class Run:
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
-        self.net, self.st, self.now = net, st, st.at
+        self.net: Compiled = net
+        self.st: State = st
+        self.now: int = st.at
         # per turn
         self.facts: list[Fact] = []
         self.asks: list[int] = []  # firings whose effect was asked

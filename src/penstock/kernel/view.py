@@ -107,7 +107,7 @@ class View(dict[str, Any]):
         if node is not None:
             if name == node.id:
                 return True, _settled_view(status, self.run.resolve_blob(output), failure)
-            if status != FAILURE and name in node.spec.out:
+            if (status != FAILURE or node.spec.keeps_output) and name in node.spec.out:
                 return True, output
         return False, None
 

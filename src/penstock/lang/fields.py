@@ -81,6 +81,18 @@ def read_fields(
     return kind(**{name: value for name, value in values.items() if value is not None}), rest
 
 
+def takes_null(kind: type[Fields], name: str) -> bool:
+    """May this field hold null? One that nobody reads may: it is told as unknown."""
+    field = _fields_of(kind).get(kind.ALIASES.get(name, name))
+    return field is None or _may_be_null(field.type_hint)
+
+
+def _may_be_null(hint: Any) -> bool:
+    if hint in (Any, None, type(None)):
+        return True
+    return get_origin(hint) in (Union, types.UnionType, Annotated) and any(map(_may_be_null, get_args(hint)))
+
+
 def read_top(kind: type[S], data: dict[str, Any], collections: tuple[str, ...], report: Report) -> S:
     """The fields of the document itself, without its collections."""
     top, rest = read_fields(kind, {name: value for name, value in data.items() if name not in collections}, "", report)

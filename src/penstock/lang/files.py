@@ -14,4 +14,4 @@ def why_not_found(error: OSError | PenstockError) -> tuple[str, str]:
     else:
         why, place = str(error.facts.get("why") or error).rstrip("."), error.facts.get("where")
     looked = f"It was looked for at {place}. " if place else ""
-    return why[:1].lower() + why[1:], f"{looked}A path is read from the folder of the document that is released."
+    return why[:1].lower() + why[1:], f"{looked}A path is read from the document's folder, then from its root."

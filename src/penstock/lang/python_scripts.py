@@ -61,6 +61,45 @@ def check_script(
         report.error("script_function", f"The script has no function «{function}».", hint=hint)
 
 
+def script_names(source: str) -> tuple[set[str], set[str]]:
+    """The names that a script reads and nothing in it gives, and those that its outermost lines set; none of a script
+    that cannot be read."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source[:_LONGEST])
+            table = symtable.symtable(source[:_LONGEST], "script", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(), set()
+    changed = _only_changed(tree)
+    sets = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() and not symbol.is_imported()}
+    sets -= set(_functions(tree)) | {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    return (_free_names(table) | changed) - BUILTINS, sets
+
+
+def function_arguments(source: str, function: str) -> set[str]:
+    """The names of a function's parameters; none when there is no such function."""
+    try:
+        tree = ast.parse(source[:_LONGEST])
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            return {argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+    return set()
+
+
+def calls_main(source: str) -> bool:
+    """Whether a script only defines what is to be called: a function `main`, no `result` and no last line with a
+    value."""
+    try:
+        tree = ast.parse(source[:_LONGEST])
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    sets_result = "result" in script_names(source)[1]
+    return "main" in _functions(tree) and not sets_result and not isinstance(tree.body[-1], ast.Expr)
+
+
 def result_names(source: str) -> set[str]:
     """The keys that a script writes out for its `result`, as far as it can be read."""
     try:

@@ -7,6 +7,7 @@ from penstock.lifecycle.breaker import BREAKER
 from penstock.lifecycle.contract import Machine, T
 from penstock.lifecycle.decision_node import DECISION_NODE
 from penstock.lifecycle.decision_run import DECISION_RUN
+from penstock.lifecycle.deployment import DEPLOYMENT
 from penstock.lifecycle.diagram_node import DIAGRAM_NODE
 from penstock.lifecycle.diagram_run import DIAGRAM_RUN
 from penstock.lifecycle.effect import EFFECT
@@ -43,6 +44,7 @@ MACHINES: dict[str, Machine] = {
     "task_execution": TASK_EXECUTION,
     "project_health": PROJECT_HEALTH,
     "release": RELEASE,
+    "deployment": DEPLOYMENT,
 }
 
 __all__ = ["MACHINES", "Machine", "T"]

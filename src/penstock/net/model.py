@@ -237,6 +237,7 @@ class Node(_Part):
     timeout_ms: int | None = None
     on_error: tuple[OnError, ...] = ()
     poll: Poll | None = None
+    keeps_output: bool = False  # a failure whose detail has an `output` leaves that as the node's output
     undo: tuple[str, ...] = ()
     undo_on: tuple[str, ...] = ("failure", "cancel", "manual")
     undo_if: str | None = None

@@ -40,7 +40,8 @@ class ArtifactStore(Protocol):
         ...
 
 
-_CHANGED = "INSERT INTO mark VALUES('registry', 1) ON CONFLICT(name) DO UPDATE SET value = mark.value + 1"
+#: what is registered, or which version of it applies, is another
+CHANGED = "INSERT INTO mark VALUES('registry', 1) ON CONFLICT(name) DO UPDATE SET value = mark.value + 1"
 PROFILES = ("dev", "production")
 
 
@@ -52,7 +53,7 @@ class SqlArtifacts(Sql):
                 " DO UPDATE SET status=excluded.status,body=excluded.body,at=excluded.at",
                 [(a.tenant, a.type, a.id, a.version, a.status, a.body, a.at) for a in rows],
             )
-            self._execute(_CHANGED)
+            self._execute(CHANGED)
 
     def artifacts(self, tenant: str, type: str | None = None) -> list[ArtifactRow]:
         sql = "SELECT tenant,type,id,version,status,body,at FROM artifact WHERE tenant=?"
@@ -63,7 +64,7 @@ class SqlArtifacts(Sql):
     def drop_artifact(self, tenant: str, type: str, id: str, version: str = "") -> bool:
         with self.transaction():
             where = "tenant=? AND type=? AND id=? AND version=?"
-            self._execute(_CHANGED)
+            self._execute(CHANGED)
             return self._execute(f"DELETE FROM artifact WHERE {where}", (tenant, type, id, version)).rowcount > 0
 
     def registry_number(self) -> int:

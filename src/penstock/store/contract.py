@@ -9,6 +9,7 @@ from penstock.store.access import AccessStore
 from penstock.store.artifacts import ArtifactStore
 from penstock.store.batches import BatchStore
 from penstock.store.dead_letters import DeadLetterStore
+from penstock.store.deployments import DeploymentStore
 from penstock.store.document_checkpoints import CheckpointStore
 from penstock.store.drafts import DraftStore
 from penstock.store.events import EventStore
@@ -27,6 +28,7 @@ from penstock.store.reports import ReportStore
 from penstock.store.run_lists import RunListStore
 from penstock.store.run_store import Batch, JournalRow, RunRow, RunStore
 from penstock.store.schedules import ScheduleStore
+from penstock.store.simulations import SimulationStore
 from penstock.store.table_shape import Table
 from penstock.store.tasks import TaskStore
 from penstock.store.work_items import WorkItemStore
@@ -36,7 +38,8 @@ class Store(
     RunStore, RunListStore, WorkItemStore, ArtifactStore, ReleaseStore, ScheduleStore, EventStore, MessageStore,
     JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, BatchStore,
     FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, ExecutionListStore,
-    ExecutionSeriesStore, ProjectStore, TaskStore, ReportStore,
+    ExecutionSeriesStore, ProjectStore, TaskStore, ReportStore, SimulationStore,
+    DeploymentStore,
     Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""

@@ -33,6 +33,10 @@ class MessageStore(Protocol):
 
     def notices_left(self) -> bool: ...
 
+    def first_notice_at(self) -> int | None:
+        """When the next of them may be delivered; None: there are none."""
+        ...
+
 
 class SqlMessages(Sql):
     def put_message(self, message: MessageRow) -> None:
@@ -57,3 +61,7 @@ class SqlMessages(Sql):
 
     def notices_left(self) -> bool:
         return self._one("SELECT 1 FROM outbox WHERE topic='notice' LIMIT 1") is not None
+
+    def first_notice_at(self) -> int | None:
+        at = self._one("SELECT min(due_at) FROM outbox WHERE topic='notice'")
+        return None if at is None else int(at)

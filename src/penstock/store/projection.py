@@ -12,6 +12,7 @@ from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.state import COMPLETED, Firing, State, new_state
 from penstock.net.compiled import Compiled
 from penstock.store.run_store import Batch, JournalRow, RunRow
+from penstock.store.use_projection import project_run_uses, project_uses
 
 _pack = msgspec.msgpack.Encoder().encode
 #: as much of a message as people search by
@@ -129,6 +130,9 @@ def rows_of(
         project(batch, row.tenant, row.no, facts, turn.seq_from, turn.at, names)
         if projector is not None:
             projector.turn(facts, turn.seq_from, turn.at, batch)
+        project_uses(batch, row.tenant, row.id, facts, turn.at)
+        if st.status != was and st.status >= COMPLETED:
+            project_run_uses(batch, st, row.created_at, turn.at)
         if any(f[0] == F.SWEPT for f in facts):
             sweep_waits(batch, row.tenant, row.no, st.waits, names)
         if st.status != was and (st.status > COMPLETED or was > COMPLETED):

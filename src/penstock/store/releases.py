@@ -9,8 +9,12 @@ import msgspec
 from msgspec.structs import astuple
 
 from penstock.errors import Fenced
+from penstock.store.deployments import DeploymentEventRow, DeploymentInserts, DeploymentRow
 from penstock.store.schedules import PUT_SCHEDULE, ScheduleRow
-from penstock.store.sql import Sql, marks
+from penstock.store.sql import marks
+
+#: a deployment, and what has happened to it
+NewDeployment = tuple[DeploymentRow, list[DeploymentEventRow]]
 
 
 class ReleaseRow(msgspec.Struct, frozen=True):
@@ -55,11 +59,11 @@ class ReleaseStore(Protocol):
     def move_releases(
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
         unscheduled: Iterable[tuple[str, str]] = (), new: Iterable[ReleaseRow] = (),
-        outbox: Iterable[tuple[Any, ...]] = (),
+        outbox: Iterable[tuple[Any, ...]] = (), layers: Iterable[NewDeployment] = (),
     ) -> bool:  # fmt: skip
         """In one transaction: versions that become this row from that status, schedules as they are now, tenant and
-        name of those that are gone, then versions that are new, and rows of the outbox. False, and nothing changes,
-        when one had another status, was there already, or would be the second of its name in force."""
+        name of those that are gone, then versions that are new, rows of the outbox, and deployments. False, and nothing
+        changes, when one had another status, was there already, or would be the second of its name in force."""
         ...
 
 
@@ -70,7 +74,7 @@ _RELEASE = (
 _RELEASED = f"INSERT INTO release({_RELEASE}) VALUES({marks(_RELEASE.split(','))}) ON CONFLICT DO NOTHING"
 
 
-class SqlReleases(Sql):
+class SqlReleases(DeploymentInserts):
     def put_release(self, row: ReleaseRow, outbox: Iterable[tuple[Any, ...]] = ()) -> bool:
         return self.move_releases((), new=[row], outbox=outbox)
 
@@ -101,7 +105,7 @@ class SqlReleases(Sql):
     def move_releases(
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
         unscheduled: Iterable[tuple[str, str]] = (), new: Iterable[ReleaseRow] = (),
-        outbox: Iterable[tuple[Any, ...]] = (),
+        outbox: Iterable[tuple[Any, ...]] = (), layers: Iterable[NewDeployment] = (),
     ) -> bool:  # fmt: skip
         move = (
             "UPDATE release SET status=?,approved_by=?,approved_at=?,deprecated_at=?,feedback=?"
@@ -118,6 +122,8 @@ class SqlReleases(Sql):
                 if not all(self._execute(_RELEASED, astuple(row)).rowcount for row in new):
                     raise _Moved
                 self._many("INSERT INTO outbox(run,seq,topic,body,tries,due_at) VALUES(?,?,?,?,?,?)", outbox)
+                for layer, events in layers:
+                    self._insert_deployment(layer, events)
         except (_Moved, Fenced):  # Fenced: somebody else has made another version the active one
             return False
         return True

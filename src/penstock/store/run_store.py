@@ -40,6 +40,7 @@ class Batch(msgspec.Struct, eq=False):
     memo: list[tuple[Any, ...]] = []
     blobs: list[tuple[Any, ...]] = []
     judgment: list[tuple[Any, ...]] = []
+    artifact_use: list[tuple[Any, ...]] = []
     letter: list[tuple[Any, ...]] = []  # all but its number
     letter_gone: list[tuple[Any, ...]] = []  # run
     checkpoint: list[tuple[Any, ...]] = []

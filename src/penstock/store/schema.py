@@ -5,10 +5,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from penstock.kernel.state import STATUS
+from penstock.store.deployment_tables import DEPLOYMENT_TABLES
 from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
 from penstock.store.file_views import FILE_VIEWS, file_views
 from penstock.store.run_tables import CAUSE, JOURNAL, OUTBOX, RUN, WAITING, WORK
+from penstock.store.simulation_tables import SIMULATION_TABLES
 from penstock.store.table_shape import Column, Table, check_of
 from penstock.store.tables import (
     API_KEY,
@@ -31,7 +33,7 @@ from penstock.store.tables import (
 from penstock.store.task_tables import TASK_TABLES
 
 #: raised by one with every change of `tables.py` that a store on disk must follow
-VERSION = 6
+VERSION = 7
 #: marks a file as ours in its header: "PNST"
 APPLICATION_ID = 0x504E5354
 
@@ -209,4 +211,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *waits_of_tenants(create(WAITING)),
     ),
     6: _new(*TASK_TABLES),
+    7: _new(*DEPLOYMENT_TABLES, *SIMULATION_TABLES),
 }

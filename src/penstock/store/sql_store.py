@@ -8,6 +8,7 @@ from penstock.store.access import FORGET_REQUESTS, FORGET_SESSIONS, SqlAccess
 from penstock.store.artifacts import SqlArtifacts
 from penstock.store.batches import FORGET_BATCHES, SqlBatches
 from penstock.store.dead_letters import FORGET_LETTERS, SqlDeadLetters
+from penstock.store.deployments import SqlDeployments
 from penstock.store.document_checkpoints import FORGET_CHECKPOINTS, SqlCheckpoints
 from penstock.store.drafts import SqlDrafts
 from penstock.store.events import SqlEvents
@@ -26,6 +27,7 @@ from penstock.store.reports import SqlReports
 from penstock.store.run_lists import SqlRunLists
 from penstock.store.run_store import SqlRuns
 from penstock.store.schedules import SqlSchedules
+from penstock.store.simulations import SqlSimulations
 from penstock.store.table_shape import Table
 from penstock.store.tables import TABLES
 from penstock.store.tasks import FORGET_TASK_SESSIONS, SqlTasks
@@ -38,7 +40,7 @@ class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
     SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlBatches, SqlFileAssets, SqlQueues,
     SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists, SqlExecutionSeries, SqlProjects,
-    SqlTasks, SqlReports,
+    SqlTasks, SqlReports, SqlSimulations, SqlDeployments,
 ):  # fmt: skip
     def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
         names = ",".join(f'"{name}"' for name in table.names)

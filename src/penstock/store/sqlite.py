@@ -27,6 +27,7 @@ from penstock.errors import (
     StoreNotOurs,
 )
 from penstock.store.audit_key import AuditKeys
+from penstock.store.deployments import PUT_USE
 from penstock.store.document_checkpoints import CHECKPOINT
 from penstock.store.executions import ADD_USAGE, INSERT_EXECUTION, INSERT_STAGE_LOG, MOVE_EXECUTION
 from penstock.store.projects import BEGIN_PROJECT, MOVE_PROJECT
@@ -84,7 +85,7 @@ PROJECTED = (
     (INSERT_WORK, "work_new"), (MOVE_WORK, "work_moved"),
     (INSERT_JUDGMENT, "judgment"), (INSERT_CAUSE, "cause"), (INSERT_EXECUTION, "execution_new"),
     (MOVE_EXECUTION, "execution_moved"), (INSERT_STAGE_LOG, "stage_log"), (ADD_USAGE, "usage"), (PUT_TASK, "task"),
-    (PUT_AGENT, "task_agent"), (PUT_EXECUTION, "task_execution"),
+    (PUT_AGENT, "task_agent"), (PUT_EXECUTION, "task_execution"), (PUT_USE, "artifact_use"),
 )  # fmt: skip
 LOOKS = 5
 
@@ -262,6 +263,7 @@ class Sqlite(SqliteChecks, SqlStore):
                 (MOVE_EXECUTION, batch.execution_moved), (INSERT_STAGE_LOG, batch.stage_log), (ADD_USAGE, batch.usage),
                 (PUT_TASK, batch.task), (PUT_AGENT, batch.task_agent), (PUT_EXECUTION, batch.task_execution),
                 (BEGIN_PROJECT, batch.project_began), (MOVE_PROJECT, batch.project_moved),
+                (PUT_USE, batch.artifact_use),
             ):  # fmt: skip
                 if rows:
                     many(statement, rows)

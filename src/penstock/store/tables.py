@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.store.deployment_tables import DEPLOYMENT_TABLES
 from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
 from penstock.store.run_tables import (
@@ -22,6 +23,7 @@ from penstock.store.run_tables import (
     WAITING,
     WORK,
 )
+from penstock.store.simulation_tables import SIMULATION_TABLES
 from penstock.store.table_shape import Index, Table
 from penstock.store.table_shape import column as _c
 from penstock.store.task_tables import TASK_TABLES
@@ -351,7 +353,7 @@ TABLES: tuple[Table, ...] = (
     MARK, NET, RUN, JOURNAL, FIRING, WAITING, ITEM, WORK, INCIDENT, CAUSE, OUTBOX, INTENT, INBOX, GATE, MEMO, BLOB,
     ARTIFACT, RELEASE, MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT, API_KEY, ENDED_SESSION, AUDIT,
     REQUEST, DRAFT, REMARK, BATCH, FILE_ASSET, QUEUE_MESSAGE, FILE_SCHEDULE, EXECUTION, STAGE_LOG, USAGE, INGEST,
-    DEFINITION, STAGE, *TASK_TABLES,
+    DEFINITION, STAGE, *TASK_TABLES, *DEPLOYMENT_TABLES, *SIMULATION_TABLES,
 )  # fmt: skip
 PROJECTIONS: tuple[Table, ...] = tuple(t for t in TABLES if t.projection)
 #: what a store on a server has besides

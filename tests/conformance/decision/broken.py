@@ -27,7 +27,35 @@ GOOD: dict[str, dict[str, Any]] = {
     "SWITCH": switch("x", "1", [(1, "end")], default={"goto": "end"}, multi_match={}),
     "PARALLEL": parallel("x", {"b": ["y"]}),
     "COMPENSATION": undo("x", "y", trigger={}, audit={}),
-}
+    "DEPLOY": {
+        "id": "x", "type": "DEPLOY", "artifact": {"type": "rule_pack", "id": "p"},
+        "target": {"environment": "staging", "scope": {}},
+        "strategy": {"type": "canary", "canary": {"success_criteria": {}}, "rolling": {"success_criteria": {}},
+                     "blue_green": {"success_criteria": {}}},
+        "rollback": {"trigger": {}, "specific_version": "1"},
+    },
+    "ROLLBACK": {
+        "id": "x", "type": "ROLLBACK", "artifact": {"type": "rule_pack", "id": "p"},
+        "target_version": {"specific_version": "1", "last_stable_criteria": {}}, "scope": {"override": {}},
+        "verification": {},
+    },
+    "SIMULATE": {
+        "id": "x", "type": "SIMULATE", "artifact": {"type": "rule_pack", "id": "p"},
+        "mode": {"type": "replay", "replay": {"time_range": {}}, "monte_carlo": {"distributions": {"a": {"dist": "x"}}},
+                 "what_if": {"modifications": [{"type": "rule_disable", "rule_id": "r"}]}},
+        "comparison": {}, "analysis": {}, "report": {}, "input": {},
+    },
+    "BI": {
+        "id": "x", "type": "BI",
+        "analysis": {
+            "type": "trend", "metrics": ["m"], "time_grain": "day", "filters": [{"field": "line_id", "op": "eq"}],
+            "time_range": {"start": "2026-01-01", "end": "2026-01-02"}, "bucket_config": {},
+            "compare_periods": [{"start": "2026-01-01", "end": "2026-01-02"}], "correlation_pairs": [["m", "n"]],
+            "compare_groups": {"dimension": "line_id"}, "anomaly_config": {"algorithm": "zscore", "threshold": 3},
+        },
+        "visualization": {},
+    },
+}  # fmt: skip
 COMMON: dict[str, Any] = {
     "output": {"transform": {"expression": "."}},
     "retry": {"backoff": {}}, "side_effects": {}, "idempotency": {}, "circuit_breaker": {"on_open": {}, "metrics": {}},

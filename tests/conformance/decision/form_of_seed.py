@@ -1,7 +1,7 @@
 """The form of a workflow as the seed and its catalogue say it, written out: nothing here is read from the code.
 
 Paths stand below the node (`/nodes/0`), in TOP below the document. What every node may have (W-4.0.1, W-4.0.3, section
-7 and 8) is written once and holds for all nine types.
+7 and 8) is written once and holds for all types.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-TYPES = ("DATA", "JUDGMENT", "MCP", "ACTION", "APPROVAL", "WAIT", "SWITCH", "PARALLEL", "COMPENSATION")
+TYPES = (
+    "DATA", "JUDGMENT", "MCP", "ACTION", "APPROVAL", "WAIT", "SWITCH", "PARALLEL", "COMPENSATION", "DEPLOY", "ROLLBACK",
+    "SIMULATE", "BI",
+)  # fmt: skip
 
 #: W-4.0.1, W-12.1.2, W-12.1.3, C-01, C-69; what stands inside a part is required where the part is written
 REQUIRED = {
@@ -24,6 +27,12 @@ REQUIRED = {
     "SWITCH": "cases cases/0/goto default/goto",
     "PARALLEL": "branches branches/0/id branches/0/nodes join join/strategy",
     "COMPENSATION": "for_node actions actions/0/type",
+    "DEPLOY": "artifact artifact/type artifact/id target target/environment strategy strategy/type",
+    "ROLLBACK": "artifact artifact/type artifact/id",
+    "SIMULATE": "mode mode/type mode/what_if/modifications mode/monte_carlo/distributions artifact/type artifact/id",
+    "BI": "analysis analysis/type analysis/time_range/start analysis/time_range/end analysis/filters/0/field "
+    "analysis/filters/0/op analysis/compare_periods/0/start analysis/compare_periods/0/end "
+    "analysis/compare_groups/dimension analysis/anomaly_config/algorithm analysis/anomaly_config/threshold",
     "TOP": "id version trigger/type edges/0/from edges/0/to",
 }
 
@@ -68,6 +77,38 @@ CHOICES: dict[str, dict[str, str]] = {
         "output/merge_strategy": "array | object | first_success",
     },
     "COMPENSATION": {"actions/0/type": "api | notification"},  # §4.10
+    "DEPLOY": {
+        "artifact/type": "rule_pack | model | prompt | config",
+        "target/environment": "staging | production",
+        "strategy/type": "immediate | canary | blue_green | rolling",
+        "rollback/to_version": "previous | specific",
+        "on_rollback": "fail | continue",  # C-57
+    },
+    "ROLLBACK": {
+        "artifact/type": "rule_pack | model | prompt | config",
+        "target_version/strategy": "previous | specific | last_stable",
+        "scope/override/environment": "staging | production",  # W-4.12.2
+    },
+    "SIMULATE": {
+        "mode/type": "dry_run | replay | what_if | monte_carlo",
+        "mode/replay/data_source": "historical",  # §4.13
+        "mode/replay/sampling": "random | stratified | sequential",
+        "artifact/type": "rule_pack | model | prompt | config",  # C-59
+        "analysis/statistical_test": "chi_square | t_test | ks_test",
+        "analysis/on": "confidence | processing_time",  # C-59
+        "report/format": "html | pdf | json",
+        "report/language": "ko | en",
+    },
+    "BI": {
+        "analysis/type": "trend | comparison | distribution | correlation | anomaly",
+        "analysis/time_grain": "minute | hour | shift | day | week | month",  # C-50, from here on
+        "analysis/filters/0/op": "eq | ne | gt | gte | lt | lte | in | not_in | between | like",
+        "analysis/bucket_config/method": "equal_width | quantile",
+        "analysis/method": "pearson | spearman",
+        "analysis/anomaly_config/algorithm": "zscore | iqr | mad | ewma",
+        "output/format": "chart_data | table | summary",  # §4.2
+        "visualization/chart_type": "line | bar | pie | heatmap | scatter",
+    },
     "TOP": {
         "trigger/type": "manual | schedule | event | webhook",
         "metadata/approval_status": "draft | pending | pending_approval | approved | active | deprecated",  # C-17
@@ -87,7 +128,15 @@ CHOICES: dict[str, dict[str, str]] = {
 AT_RUN_TIME = {
     ("JUDGMENT", "policy/type"), ("JUDGMENT", "policy/routing/conflict_resolution"),
     ("JUDGMENT", "policy/routing/fallback"), ("MCP", "operation/type"), ("ACTION", "channel/type"),
-    ("APPROVAL", "request/priority"),
+    ("APPROVAL", "request/priority"), ("DEPLOY", "artifact/type"), ("DEPLOY", "target/environment"),
+    ("DEPLOY", "strategy/type"), ("DEPLOY", "rollback/to_version"), ("ROLLBACK", "artifact/type"),
+    ("ROLLBACK", "target_version/strategy"), ("ROLLBACK", "scope/override/environment"),
+    ("SIMULATE", "mode/type"), ("SIMULATE", "mode/replay/data_source"), ("SIMULATE", "mode/replay/sampling"),
+    ("SIMULATE", "artifact/type"), ("SIMULATE", "analysis/statistical_test"), ("SIMULATE", "analysis/on"),
+    ("SIMULATE", "report/format"), ("SIMULATE", "report/language"),
+    ("BI", "analysis/type"), ("BI", "analysis/time_grain"), ("BI", "analysis/filters/0/op"),
+    ("BI", "analysis/bucket_config/method"), ("BI", "analysis/method"), ("BI", "analysis/anomaly_config/algorithm"),
+    ("BI", "output/format"), ("BI", "visualization/chart_type"),
 }  # fmt: skip
 
 _RETRY = {
@@ -133,7 +182,7 @@ KINDS: dict[str, dict[type, str]] = {
     },
     "JUDGMENT": {
         str: "condition audit/human_review_if policy/rule_pack_id policy/prompt_id policy/llm_config/model "
-        "policy/routing/reviewer_role",
+        "policy/routing/reviewer_role input/line_id",  # C-82: by which line a version is chosen
         dict: "audit policy input policy/llm_config policy/routing input/context",
         bool: "audit/log_input audit/log_reasoning",
         float: "policy/llm_config/temperature policy/routing/confidence_threshold",
@@ -182,6 +231,51 @@ KINDS: dict[str, dict[type, str]] = {
         dict: "audit trigger actions/0/headers",
         list: "actions trigger/on",
         bool: "audit/log_reason audit/log_result",
+    },
+    "DEPLOY": {
+        str: "condition artifact/id reason",
+        dict: "artifact target strategy rollback target/scope strategy/canary strategy/canary/success_criteria "
+        "strategy/rolling strategy/rolling/success_criteria strategy/blue_green strategy/blue_green/success_criteria "
+        "rollback/trigger",
+        list: "target/scope/tenant_ids target/scope/line_ids",
+        int: "strategy/canary/initial_percent strategy/canary/increment_percent strategy/rolling/batch_size",
+        float: "strategy/canary/interval_minutes strategy/canary/success_criteria/error_rate_max "
+        "strategy/canary/success_criteria/latency_p99_max_ms strategy/rolling/interval_minutes "
+        "strategy/rolling/success_criteria/error_rate_max strategy/rolling/success_criteria/latency_p99_max_ms "
+        "strategy/blue_green/warm_up_minutes strategy/blue_green/success_criteria/error_rate_max "
+        "strategy/blue_green/success_criteria/latency_p99_max_ms strategy/observe_minutes rollback/trigger/error_rate "
+        "rollback/trigger/latency_p99_ms rollback/trigger/anomaly_score",
+        bool: "strategy/wait rollback/auto_rollback",
+    },
+    "ROLLBACK": {
+        str: "condition artifact/id reason",
+        dict: "artifact target_version target_version/last_stable_criteria scope scope/override verification",
+        list: "scope/override/tenant_ids scope/override/line_ids",
+        int: "verification/timeout_ms",
+        float: "target_version/last_stable_criteria/min_uptime_hours "
+        "target_version/last_stable_criteria/max_error_rate",
+        bool: "scope/match_deploy verification/health_check verification/smoke_test",
+    },
+    "SIMULATE": {
+        str: "condition artifact/id comparison/baseline mode/what_if/base_scenario",
+        dict: "mode mode/replay mode/replay/time_range mode/what_if mode/monte_carlo mode/monte_carlo/distributions "
+        "artifact comparison analysis report input input/context",
+        list: "mode/what_if/modifications comparison/metrics",
+        int: "mode/replay/sample_size mode/replay/seed mode/monte_carlo/iterations mode/monte_carlo/seed",
+        float: "analysis/confidence_level",
+        bool: "analysis/effect_size report/generate report/include_visualizations",
+    },
+    "BI": {
+        str: "condition visualization/title visualization/x_axis visualization/series_by analysis/filters/0/field "
+        "analysis/compare_periods/0/label analysis/compare_groups/dimension analysis/bucket_config/field "
+        "analysis/time_range/start analysis/time_range/end analysis/compare_periods/0/start "
+        "analysis/compare_periods/0/end",
+        dict: "analysis analysis/time_range analysis/aggregation analysis/compare_groups analysis/bucket_config "
+        "analysis/anomaly_config visualization",
+        list: "analysis/metrics analysis/dimensions analysis/filters analysis/compare_periods "
+        "analysis/correlation_pairs analysis/bucket_config/edges",
+        int: "analysis/bucket_config/count",
+        float: "analysis/anomaly_config/threshold analysis/anomaly_config/alpha",
     },
     "TOP": {
         str: "id name description tenant_id metadata/created_at metadata/updated_at metadata/created_by "

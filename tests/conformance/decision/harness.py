@@ -2,8 +2,8 @@
 
 A sample stays as it is printed except for the one leaf that is replaced, the other leaves (their first alternative),
 and what C-05 allows: the node is wrapped, stub nodes stand for the ids it names, free variables go into the context.
-What an alternative cannot do without and the sample does not have (C-36: a default, a target; C-35: a moment) is
-supplied, too.
+What an alternative cannot do without and the sample does not have (C-36: a default, a target; C-35: a moment; W-4.2.2,
+W-4.11.2, W-4.12.1: what a type of analysis or a way back needs) is supplied, too.
 
 Who shows what an alternative does when it runs says so itself: `@shows(section, leaf, alternative, …)` gives a test
 those samples, one by one. `@leaves(section, leaf, …)` names what a test shows besides, of leaves that have one value.
@@ -25,7 +25,6 @@ from typing import Any
 
 import pytest
 
-from penstock.lang.decision.nodes import LATER
 from tests.conformance.decision.make import act, blocks, data, document, seeds
 from tests.conformance.decision.world import TENANT, Door
 
@@ -51,6 +50,14 @@ VARIABLES: dict[str, Any] = {
     "rollback_config": {"to": "previous"},
     "sample_request": {"sample_id": "S-1", "id": "S-1"},
     "deploy_result": {"artifact_id": "quality_rules_v2"},
+}
+#: W-4.2.2, C-50: what each type of analysis needs
+ANALYSES: dict[str, dict[str, Any]] = {
+    "trend": {},
+    "comparison": {"compare_groups": {"dimension": "line_id", "groups": ["L01", "L02"]}},
+    "distribution": {"bucket_config": {"field": "defect_rate", "count": 4}},
+    "correlation": {"correlation_pairs": [["defect_rate", "yield_rate"]]},
+    "anomaly": {"anomaly_config": {"algorithm": "zscore", "threshold": 3}},
 }
 INPUT = {"line_id": "L01", "target_lines": ["L01"], "item_code": "I-1", "order_id": "O-1"}
 
@@ -86,7 +93,7 @@ class Sample:
 
 
 def samples() -> Iterator[Sample]:
-    """Sections 3, 4.1 to 4.10, 6.3, 7 and 8, without the types that this version does not run; own copies."""
+    """Sections 3, 4, 6.3, 7 and 8; own copies."""
     return map(copy.deepcopy, _samples())
 
 
@@ -96,7 +103,7 @@ def _samples() -> tuple[Sample, ...]:
     return tuple(
         sample
         for section, block in blocks()
-        if section.split(".")[0] in ("3", "4", "6", "7", "8") and block.get("type") not in LATER
+        if section.split(".")[0] in ("3", "4", "6", "7", "8")
         for sample in _of(section, block)
     )
 
@@ -158,8 +165,21 @@ def _typed(value: Any) -> Any:
     return _TYPES.get(value, value) if isinstance(value, str) else value
 
 
+def _supply(node: dict[str, Any]) -> None:
+    """What the chosen type of analysis or way back cannot do without."""
+    if node["type"] == "BI":
+        node["analysis"] |= copy.deepcopy(ANALYSES[node["analysis"]["type"]])
+    if node["type"] == "SIMULATE" and node["mode"]["type"] == "monte_carlo":
+        distribution = {"dist": "normal", "mean": 0.03, "sd": 0.02}
+        node["mode"]["monte_carlo"] = {"iterations": 200, "seed": 1, "distributions": {"defect_rate": distribution}}
+    for block, choice in (("rollback", "to_version"), ("target_version", "strategy")):
+        if isinstance(node.get(block), dict) and node[block].get(choice) == "specific":
+            node[block]["specific_version"] = "2.0.0"
+
+
 def _with_stubs(node: dict[str, Any]) -> dict[str, Any]:
     """The node, what an alternative needs, and a stub for every id it names."""
+    _supply(node)
     timeout, condition = node.get("timeout") or {}, node.get("condition")
     if node["type"] == "WAIT" and isinstance(condition, dict):
         if timeout.get("on_timeout") == "default_value":
@@ -201,7 +221,7 @@ def leaves(at: str, *paths: str) -> Callable[[Any], Any]:
 def plain() -> Iterator[tuple[str, str, str, Any]]:
     """Section, sample, path and value of every leaf that has one value; a schema and a list of words are one leaf."""
     for section, block in blocks():
-        if section.split(".")[0] in ("3", "4", "6", "7", "8") and block.get("type") not in LATER:
+        if section.split(".")[0] in ("3", "4", "6", "7", "8"):
             for path, value in _plain(block, ""):
                 yield section, _name(section, block), path, value
 

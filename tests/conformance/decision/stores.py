@@ -22,7 +22,9 @@ from penstock.store.sqlite import Sqlite
 from tests.host.dying import WRITES, Mortal
 
 #: everything that a process can die at: more than what tests of the host alone need
-STEPS = (*WRITES, "put_message", "outbox_moved")
+STEPS = (
+    *WRITES, "put_message", "outbox_moved", "put_deployment", "move_deployment", "put_simulation", "put_artifacts",
+)  # fmt: skip
 #: every death on a server costs a database; without this, some tests there take only every third
 FULL = os.environ.get("PENSTOCK_FULL") == "1"
 _numbers = itertools.count(1)

@@ -207,7 +207,12 @@ def test_when_rules_and_model_disagree(world: World, one: Sample) -> None:
     for rules, llm in sure:
         model(world, "warning", llm)
         rule = {"id": "r", "when": "true", "decision": "critical", "confidence": rules}
-        pack = {"id": "quality_rules_v2", "version": "9.0.0", "status": "approved", "rules": [rule]}
+        pack = {
+            "id": "quality_rules_v2",
+            "version": "2.0.0",
+            "status": "approved",
+            "rules": [rule],
+        }  # which is deployed
         world.register("rule_pack", "quality_rules_v2", **pack)
 
         async def scene(door: Door) -> str:

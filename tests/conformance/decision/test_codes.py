@@ -16,7 +16,6 @@ pytestmark = pytest.mark.xdist_group("source")  # the trees of all files are rea
 
 #: codes that nothing of this version says, and why
 NOT_SAID = {
-    "NO_STABLE_VERSION": "a ROLLBACK says it, which is not run yet",
     "WORKER_LIMIT": "who finds no free worker waits for one (C-78) and does not fail; no start is refused",
     "CHECKPOINT_TOO_LARGE": "no requirement gives a checkpoint a largest size: what is large is kept beside it",
 }

@@ -138,7 +138,7 @@ def test_the_alternatives_of_the_seed_are_written_out() -> None:
             more = {"/nodes/0/source/type": {"expression"}, "/metadata/approval_status": {"pending_approval", "active"}}
             assert set(written[who, at]) - more.get(at, set()) == set(options), (section, path)
             seen += 1
-    assert seen == 23
+    assert seen == 36
 
 
 BOUNDS = [

@@ -49,7 +49,8 @@ SEMANTIC = set(
     branch_order_conflict compensation_target_exists fallback_node_exists empty_workflow no_start_node unreachable_node
     unresolved_reference n_of_range unique_branch_ids switch_setting filter_scale schedule_policy schedule_input
     webhook_path webhook_method webhook_rate literal_variable judgment_settings switch_edge_mismatch
-    ambiguous_default_output missing_dependency timeout_inconsistent wait_is_durable idle_setting compensation_edge
+    bi_required_settings ambiguous_default_output missing_dependency timeout_inconsistent wait_is_durable idle_setting
+    compensation_edge
     outside_not_here output_unresolved filter_operator wait_output_from unknown_member unknown_value
     """.split()
 )
@@ -218,7 +219,13 @@ BROKEN: list[tuple[str, dict[str, Any], str, str, str]] = [
     ),
     ("compensation_edge", doc([A, undo("u", "a")], "a>u"), "/edges/0", "warning", "for_node"),
     ("unknown_field", doc([act("a", mesage="x")]), "/nodes/0/mesage", "info", "message"),
-    ("type_not_yet", doc([{"id": "a", "type": "BI", "analysis": {"type": "trend"}}]), "/nodes/0/type", "error", ""),
+    (
+        "bi_required_settings",
+        doc([{"id": "a", "type": "BI", "analysis": {"type": "anomaly", "metrics": ["m"]}}]),
+        "/nodes/0/analysis",
+        "error",
+        "zscore",
+    ),
     ("unknown_type", doc([{"id": "a", "type": "ACTON"}]), "/nodes/0/type", "error", "ACTION"),
     ("bad_id", doc([act("A-1")]), "/nodes/0/id", "error", "lower case"),
     (

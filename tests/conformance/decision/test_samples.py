@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from penstock.kernel import command as C
+from penstock.lang.decision.nodes import NODE_TYPES
 from penstock.net import codec
 from penstock.net.checks import check
 from penstock.net.compiled import Compiled
 from penstock.net.soundness import verdicts
 from tests.conformance.decision.harness import INPUT, Sample, samples, shown, table
-from tests.conformance.decision.make import compiled, found, seeds
+from tests.conformance.decision.make import blocks, compiled, found, seeds
 from tests.kernel.harness import Sim
 
 SAMPLES = list(samples())
@@ -50,21 +51,22 @@ def test_every_alternative_is_there() -> None:
     assert len(table().splitlines()) == len([one for one in SAMPLES if one.leaf])
 
 
-@pytest.mark.parametrize("section", ["11.1", "11.2"])
+@pytest.mark.parametrize("section", ["11.1", "11.2", "11.3"])
 def test_whole_workflows_load_clean(section: str) -> None:
-    """W-11.1.1, W-11.2.2, W-1.2.1: unmodified, without any finding, sound, one start."""
+    """W-11.1.1, W-11.2.2, W-11.3.2, W-1.2.1: unmodified, without any finding, sound, one start."""
     (whole,) = seeds(section)
     assert found(whole) == []
     net = compiled(whole).net
     starts = [node.id for node in Compiled(net).starts]
-    assert starts == [{"11.1": "data_defect", "11.2": "data_ccp"}[section]]
+    assert starts == [{"11.1": "data_defect", "11.2": "data_ccp", "11.3": "load_rule"}[section]]
     assert {v.status for v in verdicts(net).values()} == {"sound"}
 
 
-def test_the_third_needs_types_that_come_later() -> None:
-    """W-11.3.2: nothing else is wrong with it."""
-    (whole,) = seeds("11.3")
-    assert {f.rule for f in found(whole)} == {"type_not_yet"}
+def test_no_type_of_the_seed_is_refused() -> None:
+    """W-4.14.1, W-1.2.1: all thirteen run, and every JSON block that is a node goes through the harness."""
+    nodes = {(section, block["id"]) for section, block in blocks() if block.get("type") in NODE_TYPES}
+    assert set(NODE_TYPES) == {block["type"] for _, block in blocks() if block.get("type") in NODE_TYPES}
+    assert nodes <= {(sample.section, sample.name) for sample in SAMPLES}
 
 
 EMERGENCY = ("action_slack_emergency", "action_sms_manager", "action_create_ticket")

@@ -55,7 +55,7 @@ def test_it_is_for_its_tenant_alone(tmp_path: Path, wire: Wire) -> None:
         found = nets.by_hash(kept.hash)
         assert found is not None
         with pytest.raises(TenantConflict):  # and what the host starts by itself: a schedule, an event
-            prepare("other", found[0], None)
+            prepare("other", found[0], None, "r1")
 
     play(world, scene)
 

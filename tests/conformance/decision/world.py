@@ -15,13 +15,17 @@ import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from penstock.app.deployments.rollouts import start_missing
 from penstock.app.inbox import inbox, open_items
+from penstock.app.own_api import answerer
 from penstock.app.penstock import Penstock
 from penstock.app.registry.registry import artifact, install_sample
 from penstock.app.releases.releases import Releases
+from penstock.app.releases.rolled_out import choose_version
 from penstock.app.releases.triggers import prepare_with
 from penstock.errors import PenstockError
 from penstock.executors import ExecutorTable
@@ -150,9 +154,13 @@ class Door(Penstock):
             settings=engine.settings(),
         )  # fmt: skip
         engine.nets = host.nets
-        host.starter.prepare = prepare_with(store, host.nets)
+        host.starter.prepare = prepare_with(store, host.nets, host.tenants)
+        host.starter.choose = partial(choose_version, store, host.tenants)
+        host.on_look = (partial(start_missing, host),)
         host.turns.on_facts.append(engine._on_facts)
         host.turns.on_end.append(lambda live: engine._wake(live.id))
+        self.answer_own(answerer(self))
+        self.switch_definitions(self._put_in_force)
         return self
 
     # -- waiting -------------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def test_person_job() -> None:
     assert (one.kind, one.effect.executor, one.max_iter, one.group) == ("task", "person", 3, "diagram")
     assert one.effect.args == {
         "person": {"name": "Bot", "service": "mock"}, "default_prompt": "a ${b} {{c}}", "first_only_prompt": "first",
-        "memorize_to": "GOLDFISH", "at_most": 5,
+        "memorize_to": "GOLDFISH", "at_most": 5, "spread": ["start"],
     }  # fmt: skip
     assert lowered({"type": "person_job", "person": "Bot"}).max_iter is None
 
@@ -169,7 +169,7 @@ def test_api_job() -> None:
     assert one.effect.executor == "http"
     assert one.effect.args == {
         "url": "https://x.test/{{id}}", "method": "POST", "timeout": 2.5, "params": {"n": 1}, "body": {"a": "{{b}}"},
-        "headers": {"Authorization": "Bearer ${secrets.T}"},
+        "headers": {"Authorization": "Bearer ${secrets.T}"}, "spread": ["start"],
     }  # fmt: skip
     assert one.timeout_ms == 2500
     assert wrong({"type": "api_job", "url": "file:///etc/passwd"}) == ["wrong_url"]
@@ -235,7 +235,9 @@ def test_template_job() -> None:
     """D-X.15: a text with names in double braces."""
     one = lowered({"type": "template_job", "template": "Hi {{a}}", "variables": {"b": "{{c}}"}, "strict": True})
     assert one.effect.executor == "template"
-    assert one.effect.args == {"template": "Hi {{a}}", "variables": {"b": "{{c}}"}, "strict": True}
+    assert one.effect.args == {
+        "template": "Hi {{a}}", "variables": {"b": "{{c}}"}, "strict": True, "spread": ["start"],
+    }  # fmt: skip
     assert wrong({"type": "template_job", "template": "{% for x in y %}"}) == ["template_logic"]
     assert wrong({"type": "template_job"}) == ["missing_field"]
 

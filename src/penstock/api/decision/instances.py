@@ -88,7 +88,7 @@ async def start(asked: shape.InstanceAsked, door: Door, run_key: RunKey, who: Ca
     parent = _row(door, asked.parent_instance_id).id if asked.parent_instance_id else ""
     run = run_started_by(door, run_key) or await start_release.start(
         door, asked.workflow_id, asked.input, version=asked.version, parent=parent, key=run_key,
-        trigger={"type": "manual", "source": f"user:{who.user}"}, by=who,
+        trigger={"type": "manual", "source": f"user:{who.user}"}, by=who, environment=asked.environment,
     )  # fmt: skip
     body = {"instance_id": run, "status": door.status(run).status}
     return reply(shape.WorkflowInstanceStarted, body, status=201, headers={"Location": f"/api/v1/instances/{run}"})

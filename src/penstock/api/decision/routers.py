@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.api.decision import approvals, dead_letters, instances, judgments, workflows
+from penstock.api.decision import approvals, dead_letters, instances, judgments, rule_bench, simulations, workflows
 from penstock.api.language import LanguageRouters
 
 ROUTERS = LanguageRouters(
     documents=(workflows.router, instances.router, approvals.router),
-    operations=(dead_letters.router, judgments.router),
+    operations=(dead_letters.router, judgments.router, simulations.router, rule_bench.router),
 )

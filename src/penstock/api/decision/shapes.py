@@ -24,13 +24,14 @@ EXAMPLE = {
 class WorkflowVersion(
     ResponseBody,
     of=ReleaseRow,
-    only=("id", "workflow_id", "version", "tenant_id", "dsl_hash", "status", *DECIDED),
+    only=("id", "workflow_id", "version", "tenant_id", "dsl_hash", "status", *DECIDED, "message"),
 ):
     """A row of workflow_versions (W-9.3.1)."""
 
     workflow_id: str
     tenant_id: str
     dsl_hash: str
+    message: str = Field(examples=["Workflow activated"])
 
 
 class WorkflowVersionWhole(WorkflowVersion):
@@ -87,6 +88,7 @@ class InstanceAsked(RequestBody):
     version: int | None = Field(None, ge=1, le=LARGEST)
     input: Any = Field(None, examples=[{"line_id": "L01"}])
     parent_instance_id: str | None = Field(None, max_length=200)
+    environment: str = Field("", max_length=64, description="Use what is deployed there; else the tenant's own.")
 
 
 class WorkflowInstanceStarted(ResponseBody):

@@ -9,13 +9,16 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import AuditedRoute
+from penstock.api.audited import AuditedRoute, RunKey
 from penstock.api.decision import shapes as shape
 from penstock.api.document_checks import check_document
 from penstock.api.forwarding import forwarded_when_large
 from penstock.api.problems import finding_body
 from penstock.api.replies import reply
+from penstock.api.routes.rollouts import deployed, simulated
 from penstock.api.server_state import Caller, Door, may
+from penstock.api.shapes.deployments import DeploymentOut, RolloutAsked
+from penstock.api.shapes.rollouts import ReleaseReportOut, SimulateAsked
 from penstock.app.access.missing_candidates import held_by_users
 from penstock.app.releases.releases import canonical, document_of
 from penstock.app.releases.triggers import trigger_findings
@@ -124,6 +127,26 @@ async def activate(id: Id, version: Number, door: Door, who: Caller = may("defin
     await door.nets.prepare(door.releases.get(id, version).net)
     done = door.releases.activate(id, version, by=who)
     return reply(shape.WorkflowActivated, {**version_row(done), "replayed": done.replayed})
+
+
+@router.post("/{id}/versions/{version}/simulate", response_model=ReleaseReportOut, summary="Simulate it (W-9.4.1)")
+async def simulate(
+    id: Id, version: Number, door: Door, asked: SimulateAsked | None = None, who: Caller = may("definition.write")
+) -> Response:
+    _workflow_version(door, id, version)
+    return await simulated(door, id, version, asked, who)
+
+
+@router.post(
+    "/{id}/versions/{version}/deploy", response_model=DeploymentOut, status_code=201,
+    summary="Put it in force by parts (W-9.4.1)", dependencies=[may("definition.activate")],
+)  # fmt: skip
+async def deploy(
+    id: Id, version: Number, door: Door, run_key: RunKey, asked: RolloutAsked | None = None,
+    who: Caller = may("deploy.write"),
+) -> Response:  # fmt: skip
+    _workflow_version(door, id, version)
+    return await deployed(door, id, version, asked, who, run_key)
 
 
 @router.post("/{id}/versions/{version}/deprecate", response_model=shape.WorkflowVersion, summary="Take it out of force")

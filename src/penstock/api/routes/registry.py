@@ -32,7 +32,7 @@ KINDS = {
     "rule-packs": "rule_pack", "templates": "template", "connections": "connection", "calendars": "calendar",
     "prompts": "prompt", "models": "model", "channels": "channel", "mcp-servers": "mcp_server",
     "collections": "collection", "users": "user", "roles": "role", "aas-shells": "aas", "robots": "robot",
-    "agents": "agent", "tools": "tool",
+    "agents": "agent", "tools": "tool", "bi-metrics": "metric",
 }  # fmt: skip
 WRITES = {"users": "user.write", "roles": "user.write"}
 

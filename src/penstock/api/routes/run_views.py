@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -14,6 +15,7 @@ from penstock.api.shapes import run_views as shape
 from penstock.api.strict_routes import StrictRoute
 from penstock.app.runs.commands.preview import preview_of
 from penstock.app.runs.timeline.log import run_log
+from penstock.app.simulation.run_forecast import MOST_RUNS, RUNS, forecast_run
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=StrictRoute)
 
@@ -42,3 +44,16 @@ async def preview(
     fact: paging.Nth = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
     return reply(shape.PreviewOut, preview_of(door, run, verb, fact))
+
+
+@router.get("/{run}/forecast", response_model=shape.ForecastOut, summary="How long the rest of it will take")
+async def forecast(
+    run: str, door: Door, runs: Annotated[int, Query(ge=1, le=MOST_RUNS)] = RUNS,
+    seed: Annotated[int, Query(ge=0, le=paging.LARGEST)] = 0,
+    due_ms: Annotated[int | None, Query(ge=1, le=paging.LARGEST, description="Its odds are told.")] = None,
+    _: Caller = may("run.read"),
+) -> Response:  # fmt: skip
+    """Virtual runs from where it stands, with durations and decisions of earlier runs of its definition; of a run that
+    has ended, from its start. Nothing is changed."""
+    made = await asyncio.to_thread(forecast_run, door.path, door.tenant, run, runs=runs, seed=seed, due_ms=due_ms)
+    return reply(shape.ForecastOut, made)

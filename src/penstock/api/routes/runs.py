@@ -76,7 +76,7 @@ async def start(asked: shape.StartAsked, door: Door, run_key: RunKey, who: Calle
     run = run_started_by(door, run_key) if asked.key is None else None
     run = run or await start_release.start(
         door, asked.definition, asked.input, version=asked.version, key=run_key if asked.key is None else asked.key,
-        trigger=trigger, priority=asked.priority, by=who,
+        trigger=trigger, priority=asked.priority, by=who, environment=asked.environment,
     )  # fmt: skip
     body = {"id": run, "status": door.status(run).status}
     return reply(shape.Started, body, status=201, headers={"Location": f"/api/v1/runs/{run}"})

@@ -6,6 +6,7 @@ from penstock.api.bodies import ResponseBody
 from penstock.api.locale import WordedFailure
 from penstock.app.runs.commands.preview import Preview, PreviewedEffect
 from penstock.app.runs.timeline.log import LogLine
+from penstock.app.simulation.run_forecast import RunForecast
 
 #: from the least to the most important
 LEVELS = ("debug", "info", "warning", "error")
@@ -26,3 +27,7 @@ class ForeseenOut(ResponseBody, of=PreviewedEffect):
 
 class PreviewOut(ResponseBody, of=Preview):
     pass
+
+
+class ForecastOut(ResponseBody, of=RunForecast):
+    """Shares lie between 0 and 1, times are milliseconds."""

@@ -93,6 +93,7 @@ class StartAsked(RequestBody):
     input: Any = Field(None, examples=[{"line_id": "L01"}])
     key: str | None = Field(None, max_length=200, description="The same key again is the same run.")
     priority: int = Field(1000, ge=0, le=9999)
+    environment: str = Field("", max_length=64, description="Use what is deployed there; else the tenant's own.")
 
 
 class Started(ResponseBody):

@@ -22,16 +22,25 @@ PERMISSIONS = (
     "key.write", "key.mint", "user.write", "tenant.write", "audit.read", "ops.read", "ops.write", "events.send",
     "process.work", "process.approve", "process.model.approve", "pipeline.read", "pipeline.cancel", "pipeline.retry",
     "pipeline.trigger", "pipeline.admin", "plan.read", "plan.write", "plan.review", "plan.admin",
+    "deploy.read", "deploy.write", "deploy.pause", "deploy.promote", "deploy.rollback",
 )  # fmt: skip
 #: what somebody needs besides, to do what they are allowed to
 _WITH = {"process.approve": ("inbox.read", "inbox.decide"), "process.work": ("inbox.read",)}
 ADMIN = "admin"
 _READS = frozenset(
-    {"run.read", "inbox.read", "definition.read", "registry.read", "ops.read", "pipeline.read", "plan.read"}
-)
+    {
+        "run.read", "inbox.read", "definition.read", "registry.read", "ops.read", "pipeline.read", "plan.read",
+        "deploy.read",
+    }
+)  # fmt: skip
 _DECIDES = _READS | {"inbox.decide", "definition.approve", "process.work", "process.approve", "plan.review"}
 _STEERS_FILES = frozenset({"pipeline.cancel", "pipeline.retry", "pipeline.trigger"})
-_RUNS = _READS | _STEERS_FILES | {"run.start", "run.steer", "events.send", "ops.write", "process.work", "plan.write"}
+_RUNS = (
+    _READS | _STEERS_FILES
+    | {"run.start", "run.steer", "events.send", "ops.write", "process.work", "plan.write", "deploy.pause"}
+)  # fmt: skip
+#: who answers for what is rolled out begins it and lets it go on; who answers for quality stops it and takes it back
+_DEPLOYS = frozenset({"deploy.write", "deploy.pause", "deploy.promote", "deploy.rollback"})
 _WRITES = frozenset({"definition.write", "pipeline.admin"})
 #: what tells the organisations of a tenant apart: whoever belongs to one may nothing else, for that shows all of them
 _OF_ORGANIZATIONS = _STEERS_FILES | {"pipeline.read", "pipeline.admin"}
@@ -39,9 +48,9 @@ _OF_ORGANIZATIONS = _STEERS_FILES | {"pipeline.read", "pipeline.admin"}
 #: what a role allows unless the tenant has registered it otherwise
 ROLES: dict[str, frozenset[str]] = {
     ADMIN: frozenset(PERMISSIONS),
-    "quality_manager": _DECIDES | {"run.start", "audit.read"},
+    "quality_manager": _DECIDES | {"run.start", "audit.read", "deploy.pause", "deploy.rollback"},
     "qa_lead": _DECIDES,
-    "it_manager": _DECIDES | _RUNS | {"definition.activate", "registry.write", "audit.read", "plan.admin"},
+    "it_manager": _DECIDES | _RUNS | _DEPLOYS | {"definition.activate", "registry.write", "audit.read", "plan.admin"},
     "approver": _DECIDES,
     "process_owner": _DECIDES | _RUNS | _WRITES | {"process.model.approve"},
     "analyst": _READS | _WRITES | {"process.model.approve"},

@@ -12,7 +12,7 @@ from penstock.app.access.roles import Standing, same_person, standing, target_ex
 from penstock.app.inbox.open_items import InboxItem, find
 from penstock.app.runs.queries import Queries
 from penstock.errors import ApproverDenied, BadInput, FourEyes, ItemClaimed, TargetNotFound
-from penstock.host.clock import Clock, SystemClock
+from penstock.host.clock import Clock
 from penstock.store.drafts import RemarkRow
 
 _LONGEST = 4000
@@ -42,7 +42,7 @@ class ItemActivity(msgspec.Struct):
 
 class Comments:
     def __init__(self, door: Queries, clock: Clock | None = None) -> None:
-        self.door, self.clock = door, clock or SystemClock()
+        self.door, self.clock = door, clock or door
 
     def of(self, item: str, firing: int | None = None, *, only: bool = False) -> ItemActivity:
         """By RUN/NODE, whole; `firing` leaves out who was on it in another round, `only` also what was said then."""

@@ -36,9 +36,10 @@ FEW_HANDLES = 256
 _BEYOND = {"refused": "is refused", "fails": "fails", "waits": "waits", "pauses": "is paused", "warns": "is warned of"}
 #: extra → a module that it brings
 EXTRAS = {
-    "aas": "basyx", "checkpoint": "cryptography", "decision": "jq", "documents": "openpyxl", "images": "PIL",
-    "mcp": "mcp", "mqtt": "aiomqtt", "notify": "aiosmtplib", "parquet": "duckdb", "postgresql": "psycopg",
-    "redis": "redis", "s3": "obstore", "script": "pydantic_monty", "server": "fastapi", "sqs": "boto3",
+    "aas": "basyx", "bi": "duckdb", "checkpoint": "cryptography", "decision": "jq", "documents": "openpyxl",
+    "images": "PIL", "jinja": "jinja2", "mcp": "mcp", "mqtt": "aiomqtt", "notify": "aiosmtplib", "parquet": "duckdb",
+    "postgresql": "psycopg", "redis": "redis", "reports": "vl_convert", "s3": "obstore", "script": "pydantic_monty",
+    "server": "fastapi", "sqs": "boto3", "statistics": "scipy",
 }  # fmt: skip
 _PORTS = {"postgresql": 5432, "smtp": 25, "mqtt": 1883, "http": 80, "https": 443, "openai": 443}
 

@@ -36,6 +36,12 @@ class PipelineApp(AppLanguage):
 
         return define(door, path, by=by)
 
+    async def start_test(self, door: Door, document: Path, input: Any, folder: Path) -> str | None:
+        """An execution of the definition, for a file that the test tells of and that need not be there."""
+        from penstock.app.pipeline.tested_starts import begin
+
+        return await begin(door, document, input)
+
     def moved(self, door: Door, row: ReleaseRow) -> None:
         from penstock.app.pipeline.definition_rows import keep_rows
 

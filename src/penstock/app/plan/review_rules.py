@@ -53,6 +53,9 @@ class ReviewRules:
     async def submit(self, door: Door, run: str, firing: int, value: Any, *, by: Any) -> None:
         raise Refused(why="a task of a plan is done by its agent", hint="When it is in doubt: `penstock plan review`.")
 
+    async def claim(self, door: Door, run: str, firing: int, *, by: Any) -> None:
+        raise Refused(why="a result in doubt is approved or rejected, and not taken")
+
     async def approve(self, door: Door, run: str, firing: int, *, by: Any, comment: str | None) -> None:
         from penstock.app.plan.task_commands import approve
 

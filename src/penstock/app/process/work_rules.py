@@ -55,6 +55,9 @@ class ProcessWorkRules:
     async def submit(self, door: Door, run: str, firing: int, value: Any, *, by: Any) -> None:
         await _items(door).submit(f"{run}~{firing}", value, by=by)
 
+    async def claim(self, door: Door, run: str, firing: int, *, by: Any) -> None:
+        await _items(door).start(f"{run}~{firing}", by=by)
+
     async def approve(self, door: Door, run: str, firing: int, *, by: Any, comment: str | None) -> None:
         await _items(door).approve(f"{run}~{firing}", by=by, comment=comment)
 

@@ -14,8 +14,8 @@ from penstock.lang.document import Document
 from penstock.lang.read import read_document
 
 TYPES = (
-    "aas", "agent", "calendar", "channel", "collection", "config", "connection", "mcp_server", "model", "prompt",
-    "robot", "role", "rule_pack", "secret", "template", "tool", "user",
+    "aas", "agent", "calendar", "channel", "collection", "config", "connection", "mcp_server", "metric", "model",
+    "prompt", "robot", "role", "rule_pack", "secret", "template", "tool", "user",
 )  # fmt: skip
 CONNECTIONS = ("sqlite", "postgresql", "http", "file", "smtp", "mqtt", "sqs", "events", "openai", "stub")
 _SIZE = 200  # of an id
@@ -229,6 +229,13 @@ def _robot(body: Mapping[str, Any]) -> list[Finding]:
     return findings
 
 
+def _metric(body: Mapping[str, Any]) -> list[Finding]:
+    """C-50: an entry of the metric catalogue, as far as its database is not needed to check it."""
+    from penstock.executors.parts.bi.catalogue import metric_problems
+
+    return [_finding(problem.rule, problem.message, problem.at, problem.hint) for problem in metric_problems(body)]
+
+
 def _aas(body: Mapping[str, Any]) -> list[Finding]:
     return [] if body else [_finding("missing_field", "It is empty.", "", 'Write {"id": "L01", "status": "running"}.')]
 
@@ -237,4 +244,5 @@ _CHECKS = {
     "agent": _agent, "tool": _tool,
     "calendar": _calendar, "channel": _channel, "template": _template, "secret": _secret, "connection": _connection,
     "user": _user, "role": _role, "robot": _robot, "aas": _aas,
+    "metric": _metric,
 }  # fmt: skip

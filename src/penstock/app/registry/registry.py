@@ -21,9 +21,12 @@ from penstock.executors.agents import AGENTS
 from penstock.executors.parts.secrets import MASK
 from penstock.host.artifact_versions import APPROVED_TYPES, status_of, usable
 from penstock.host.secret_encryption import sealed
+from penstock.host.secrets import places_of
+from penstock.host.tenants import Tenants
 from penstock.store.address import DEFAULT_TENANT
 from penstock.store.artifacts import ArtifactRow
 from penstock.store.contract import Store
+from penstock.store.simulations import LabelRow, PastJudgmentRow
 
 if TYPE_CHECKING:
     from penstock.app.engine import Engine
@@ -167,7 +170,38 @@ def install_sample(store: Store, folder: Path, now: int) -> None:
     dropped.mkdir(parents=True, exist_ok=True)  # and with it the folder: beside a database there may be none
     _sample_database(folder / "sample.db", sample_tenant.database_script())
     beside = {"type": "file", "root": str(dropped.resolve())}
-    store.put_artifacts([*sample_rows(now), artifact(SAMPLE, "connection", "default_file", beside, now)])
+    rows = sample_rows(now)
+    _deploy_sample(store, rows, now)
+    _past_of_sample(store, now)
+    store.put_artifacts([*rows, artifact(SAMPLE, "connection", "default_file", beside, now)])
+
+
+def _deploy_sample(store: Store, rows: list[ArtifactRow], now: int) -> None:
+    """What is in force from the start: it comes first, so that it replaces no newer version."""
+    wanted = sample_tenant.deployed()
+    versions = {(part["type"], part["id"], part["version"]) for part in wanted}
+    store.put_artifacts([row for row in rows if (row.type, row.id, row.version) in versions])
+    deployments = Tenants(store, places_of({}), lambda: now).of(SAMPLE).deployments
+    for part in wanted:
+        deployments.switch(
+            part["type"], part["id"], environment=part["environment"], version=part["version"], at=now,
+            key=f"sample:{part['type']}:{part['id']}",
+        )  # fmt: skip
+
+
+def _past_of_sample(store: Store, now: int) -> None:
+    """Last week's judgments with what people said of them: a first simulation has something to replay."""
+    rows, labels = [], []
+    for past in sample_tenant.past_judgments(now):
+        policy = {"type": "RULE_ONLY", "rule_pack_id": past["rule_pack_id"]}
+        output = {"decision": past["decision"], "confidence": past["confidence"], "decided_by": "rule"}
+        body = {"input": {"data": past["data"], "context": past["context"], "policy": policy}, "output": output}
+        rows.append(
+            PastJudgmentRow(SAMPLE, past["id"], past["rule_pack_id"], past["decision"], _pack(body), past["at"])
+        )
+        labels.append(LabelRow(SAMPLE, past["id"], past["label"], "qa_lead", "", past["at"]))
+    store.put_past_judgments(rows)
+    store.put_labels(labels)
 
 
 def _sample_database(path: Path, script: str) -> None:

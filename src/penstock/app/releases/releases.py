@@ -18,6 +18,7 @@ from penstock.app.access.missing_candidates import held_by_users, unheld
 from penstock.app.language import app_language
 from penstock.app.releases.diff import Change, changes, summary
 from penstock.app.releases.documents import compile_source, read_source
+from penstock.app.releases.rolled_out import layer_over
 from penstock.app.releases.triggers import (
     active_release,
     listens_to,
@@ -38,12 +39,12 @@ from penstock.errors import (
     ReleaseNotFound,
     VersionConflict,
 )
-from penstock.host.clock import Clock, SystemClock
+from penstock.host.clock import Clock
 from penstock.lang.compile import language_of
 from penstock.lang.read import read_document
 from penstock.lifecycle import MACHINES
 from penstock.net.model import Net
-from penstock.store.releases import ReleaseRow
+from penstock.store.releases import NewDeployment, ReleaseRow
 from penstock.store.schedules import ScheduleRow
 
 STATUS = MACHINES["release"]
@@ -71,6 +72,7 @@ class ReleaseChanges(msgspec.Struct):
     schedules: list[ScheduleRow] = []
     unscheduled: list[tuple[str, str]] = []
     told: list[tuple[Any, ...]] = []
+    layers: list[NewDeployment] = []
 
 
 class ActiveRelease(ReleaseRow, frozen=True):
@@ -116,7 +118,7 @@ class Releases:
     """The versions of one tenant. It needs no engine: a door that only looks (`drive=False`) will do."""
 
     def __init__(self, door: Runs, clock: Clock | None = None) -> None:
-        self.door, self.clock = door, clock or SystemClock()
+        self.door, self.clock = door, clock or door
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -245,6 +247,12 @@ class Releases:
             four_eyes.admit(self.door, self.change(row), row.approved_by)
         return row
 
+    def refuse_unready(self, row: ReleaseRow) -> None:
+        """A version to be rolled out. Raises StatusConflict where it could not come in force, and FourEyes as above."""
+        if row.status != "active":
+            STATUS.next(row.status, "activate")
+        self.refuse_unseen(row)
+
     def reject(self, name: str, version: int, *, by: Who | None = None, feedback: str) -> ReleaseRow:
         """Return a version to its author, with feedback."""
         signed = f"{id_of(by)}: {feedback}" if by else feedback
@@ -301,6 +309,7 @@ class Releases:
             writing.moves.append((new, was))
         writing.unscheduled.append((row.tenant, row.name))
         writing.schedules += schedules
+        writing.layers += layer_over(self.door.stored_tenant, new, self.door.store_now())
         return new
 
     def written(self, writing: ReleaseChanges) -> bool:
@@ -308,10 +317,12 @@ class Releases:
         if not (writing.moves or writing.new):
             return True
         done = self.door.store.move_releases(
-            writing.moves, writing.schedules, writing.unscheduled, writing.new, writing.told
+            writing.moves, writing.schedules, writing.unscheduled, writing.new, writing.told, writing.layers
         )
         for row in (*(moved for moved, _ in writing.moves), *writing.new) if done else ():
             app_language(self.door.store.net(row.net).language).moved(self.door, row)
+        if done and writing.layers:
+            self.door.stored_tenant.refresh()
         return done
 
     def _registered(self, row: ReleaseRow, now: int, others: list[ReleaseRow]) -> list[ScheduleRow]:

@@ -11,7 +11,7 @@ from penstock.app.access.starters import check_may_start
 from penstock.app.releases.start_release import begin
 from penstock.app.runs.runs import Runs
 from penstock.errors import BadInput, ReleaseNotFound, ScheduleNotFound
-from penstock.host.clock import Clock, SystemClock
+from penstock.host.clock import Clock
 from penstock.host.schedules import key_of, keys_of, next_time, times_between, trigger_of
 from penstock.store.schedules import ScheduleRow
 
@@ -30,7 +30,7 @@ class TenantSchedules:
     """The schedules of one tenant."""
 
     def __init__(self, door: Runs, clock: Clock | None = None) -> None:
-        self.door, self.clock = door, clock or SystemClock()
+        self.door, self.clock = door, clock or door
 
     def each(self) -> list[ScheduleRow]:
         return self.door.store.schedules(self.door.tenant)

@@ -8,7 +8,15 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.runs.start_input import checked_input, checked_tenant, run_options, with_defaults, zone_of_tenant
+from penstock.app.runs.start_input import (
+    checked_input,
+    checked_tenant,
+    deployed_options,
+    run_options,
+    with_defaults,
+    with_used,
+    zone_of_tenant,
+)
 from penstock.dialects import dialect_of
 from penstock.errors import BadInput, Finding, Place, ProcessState
 from penstock.host.artifact_versions import registered
@@ -16,6 +24,7 @@ from penstock.host.event_delivery import Reached
 from penstock.host.nets import Nets
 from penstock.host.schedules import next_time
 from penstock.host.starter import Prepare
+from penstock.host.tenants import Tenants
 from penstock.net.model import Net
 from penstock.store.contract import Store
 from penstock.store.events import EventRow
@@ -68,13 +77,14 @@ def receipt_of(store: Store, event: EventRow, new: bool) -> EventReceipt:
     )  # fmt: skip
 
 
-def prepare_with(store: Store, nets: Nets) -> Prepare:
+def prepare_with(store: Store, nets: Nets, tenants: Tenants) -> Prepare:
     """Checks the input of runs that the host starts by itself, and gives them the tenant's settings."""
 
-    def prepare(tenant: str, net: int, given: Any) -> tuple[Any, dict[str, Any]]:
+    def prepare(tenant: str, net: int, given: Any, run: str) -> tuple[Any, dict[str, Any]]:
         compiled = nets.get(net)
         checked_tenant(compiled.net, store, tenant)
-        return checked_input(compiled, given), run_options(compiled, store, tenant)
+        input, options = checked_input(compiled, given), run_options(compiled, store, tenant)
+        return input, with_used(options, deployed_options(compiled, tenants.of(tenant), input, run))
 
     return prepare
 

@@ -314,7 +314,7 @@ class RunFold:
                 item, prompt = st.items[no], self.prompts.get(self.reader.firing_id(firing))
                 draft = self.resolve(item.draft) if item.status == "SUBMITTED" else None
                 out.append(PendingWait(node, "person", prompt, due_at=due, draft=draft))
-            elif firing.waits:
+            elif firing.waits and net.nodes[firing.node].spec.poll is None:  # what polls goes on by itself
                 out += [PendingWait(node, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits]
             elif PHASE[firing.phase] == "suspended" and due is not None:
                 out.append(PendingWait(node, "time", due_at=due))

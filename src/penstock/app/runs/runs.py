@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -25,10 +25,12 @@ from penstock.dialects import dialect_of
 from penstock.dialects.contract import DocumentCheckpoint
 from penstock.dialects.token_events import Event
 from penstock.errors import BreakerNotFound, RunNotFound, StoreError
+from penstock.executors import ExecutorTable
 from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
 from penstock.executors.graph import GraphExecutor
 from penstock.host.children import CALLED
+from penstock.host.clock import Clock
 from penstock.host.embedded import Host, ReplyWaiter
 from penstock.host.nets import Nets
 from penstock.host.start_requests import Start
@@ -45,7 +47,9 @@ from penstock.store.run_store import Batch, RunRow
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
     from penstock.app.runs.commands.migration import Migration, Move
     from penstock.app.runs.long.kept_folds import KeptFolds
+    from penstock.executors.parts.definitions import DefinitionSwitch
     from penstock.executors.parts.network.self_calls import SelfCallHandler
+    from penstock.host.tenants import StoredTenant
 
 #: What a door makes for its tenant when it is first needed.
 _PARTS = ("registry", "_commands", "_starter", "_follower")
@@ -70,6 +74,10 @@ class Runs(Queries):
         grow_mb: int = 0,
         create: bool = True,
         shared: Shared = "none",
+        speed: float | None = None,
+        clock: Clock | None = None,
+        executor_table: Callable[[dict[str, Executor]], Mapping[str, Executor]] = ExecutorTable,
+        seed: int | None = None,
     ) -> None:
         path = place(store)
         self._engine = Engine(
@@ -84,6 +92,10 @@ class Runs(Queries):
             input_dir=Path(input_dir) if input_dir is not None else Path(),
             grow_mb=grow_mb,
             shared=shared,
+            speed=speed,
+            clock=clock,
+            executor_table=executor_table,
+            seed=seed,
         )
         super().__init__(tenant, self._engine)
 
@@ -165,6 +177,10 @@ class Runs(Queries):
         """Say how this program answers when a run calls it over HTTP (C-28): whoever serves it does."""
         self._engine.answer_own(answer)
 
+    def switch_definitions(self, switch: DefinitionSwitch) -> None:
+        """Say how a rollout puts the version of a definition in force: whoever keeps the releases does (W-9.4.1)."""
+        self._engine.put_in_force(switch)
+
     async def aclose(self) -> None:
         await self._engine.aclose()
 
@@ -189,6 +205,10 @@ class Runs(Queries):
         """What the store was born with, else what it is opened with: dev (with the sample tenant) or production."""
         return self._engine.profile()
 
+    def store_now(self) -> int:
+        """By the clock of the store, which may be ahead of this machine's: see SpeedClock."""
+        return self.now() if self.drives else max(self.now(), self.store.newest_time())
+
     @property
     def drives(self) -> bool:
         """Is this the process that drives the store's runs?"""
@@ -207,6 +227,11 @@ class Runs(Queries):
     def unregister(self, type: str, id: str) -> int:
         """Take a thing out of the registry; how many versions of it there were."""
         return self.registry.remove(type, id)
+
+    @property
+    def stored_tenant(self) -> StoredTenant:
+        """The tenant as executors see it, here or where nobody drives."""
+        return self._engine.tenants().of(self.tenant)
 
     def load_sample(self) -> None:
         """A store of the dev profile has the sample tenant (C-81), from the first time that one is needed."""
@@ -293,14 +318,15 @@ class Runs(Queries):
     async def start(
         self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None,
         priority: int = 1000, trigger: Mapping[str, Any] | None = None, parent: str = "",
-        modes: Mapping[str, str] | None = None,
+        modes: Mapping[str, str] | None = None, environment: str = "", id: str = "",
+        used: Sequence[Mapping[str, str]] = (),
     ) -> str:  # fmt: skip
         """Start a run; its id, when the run is in the store. The same key again is the same run. What has started it is
         `sys.trigger` to it, and the run that did `sys.parent_instance_id`. `modes` says by activity how it is done
-        instead of what the process says."""
+        instead of what the process says. `environment`: whose deployed versions it uses, else the tenant's own."""
         asked = StartRequest(
             release=release, max_concurrent=max_concurrent, priority=priority, trigger=trigger, parent=parent,
-            modes=modes,
+            modes=modes, environment=environment, id=id, used=used,
         )  # fmt: skip
         return (await self._starter.many(asked, [input], None if key is None else [key]))[0]
 
@@ -319,10 +345,12 @@ class Runs(Queries):
     async def hand_in(
         self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None,
         trigger: Mapping[str, Any] | None = None, parent: str = "", modes: Mapping[str, str] | None = None,
+        environment: str = "", id: str = "", used: Sequence[Mapping[str, str]] = (),
     ) -> str:  # fmt: skip
         """Leave a run to be started by the process that drives the store, and wait until it has; its id."""
         asked = StartRequest(
-            release=release, max_concurrent=max_concurrent, trigger=trigger, parent=parent, modes=modes
+            release=release, max_concurrent=max_concurrent, trigger=trigger, parent=parent, modes=modes,
+            environment=environment, id=id, used=used,
         )  # fmt: skip
         return await self._starter.hand_in(asked, input, key)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,11 +13,21 @@ from penstock.app.metrics.logs import TRACE
 from penstock.app.releases.documents import Release
 from penstock.app.runs.commands.run_commands import RunCommands
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.start_input import checked_input, checked_tenant, run_options
+from penstock.app.runs.start_input import (
+    checked_input,
+    checked_tenant,
+    deployed_options,
+    is_split,
+    run_options,
+    with_used,
+)
 from penstock.errors import BadInput, KeyConflict
 from penstock.host.embedded import ReplyWaiter
 from penstock.host.start_requests import NO_RUN, Start, new_id
 from penstock.kernel import command as C
+
+#: names of environments: staging, production …
+ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +39,9 @@ class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
     trigger: Mapping[str, Any] | None = None
     parent: str = ""
     modes: Mapping[str, str] | None = None  # P-X.40: activity → mode
+    environment: str = ""  # C-82: whose deployed versions it uses; "": the tenant's own
+    id: str = ""  # of the one run, where it is known before it is started
+    used: Sequence[Mapping[str, str]] = ()  # the version of its definition, where one is rolled out
 
 
 class RunStarter:
@@ -58,10 +72,11 @@ class RunStarter:
         for input, key in zip(given, named, strict=True):
             known = self._same_key(key, net, input)
             if known is None:
+                run, more = self._of_run(asked, net, input, options)
                 ids.append(
                     host.start(
-                        net, input, key=key, tenant=tenant, options=options, priority=asked.priority, reply=waiter,
-                        parent=asked.parent, trace=TRACE.get(),
+                        net, input, key=key, tenant=tenant, options=more, priority=asked.priority, reply=waiter,
+                        parent=asked.parent, trace=TRACE.get(), id=run or None,
                     )
                 )  # fmt: skip
                 continue
@@ -85,14 +100,24 @@ class RunStarter:
             host.start_limits.check(tenant, asked.parent)
         if host is not None and self.engine.task is not None:
             more: dict[str, Any] = {"priority": asked.priority, "parent": asked.parent, "trace": TRACE.get()}
-            return host.start(net, input, key=key, tenant=tenant, options=options, **more)
+            run, options = self._of_run(asked, net, input, options)
+            return host.start(net, input, key=key, tenant=tenant, options=options, id=run or None, **more)
         start = self._left(asked, net, input, key, options)
         self.door.store.put_inbox(NO_RUN, msgspec.msgpack.encode(start), self.engine.now())
         return start.id
 
     def _left(self, asked: StartRequest, net: int, input: Any, key: str | None, options: dict[str, Any]) -> Start:
-        id, hash_ = new_id(self.engine.now()), self.door.hash_of(net)
+        run, options = self._of_run(asked, net, input, options)
+        id, hash_ = run or new_id(self.engine.now()), self.door.hash_of(net)
         return Start(id, hash_, input, self.door.tenant, key, options, asked.priority, asked.parent, TRACE.get())
+
+    def _of_run(self, asked: StartRequest, net: int, input: Any, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The run's id, where it says which version of the tenant's settings the run gets, and its options."""
+        compiled, tenant = self.door.nets.get(net), self.engine.tenants().of(self.door.tenant)
+        if not is_split(compiled, tenant, asked.environment):
+            return asked.id, options
+        run = asked.id or new_id(self.engine.now())
+        return run, with_used(options, deployed_options(compiled, tenant, input, run, asked.environment))
 
     async def hand_in(self, asked: StartRequest, input: Any, key: str | None) -> str:
         net, options, input = self._checked(asked, input, key)
@@ -122,6 +147,13 @@ class RunStarter:
         checked_tenant(known[1].net, self.door.store, self.door.tenant)
         self.engine.runtime(known[1].net.language).check(known[1], self.door.tenant)
         options |= run_options(known[1], self.door.store, self.door.tenant)
+        if asked.environment:
+            if not ENVIRONMENT.fullmatch(asked.environment):
+                why = "it is a name of up to 64 letters, digits, «_», «.» and «-»"
+                raise BadInput(what="the environment", why=why)
+            options["environment"] = asked.environment
+        if asked.used:
+            options["used"] = [dict(use) for use in asked.used]
         if asked.modes is not None:
             options["modes"] = dict(asked.modes)
         if asked.trigger is not None:

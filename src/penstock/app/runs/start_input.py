@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,6 +13,10 @@ from penstock.host.artifact_versions import registered
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
 from penstock.store.contract import Store
+from penstock.store.use_projection import USED
+
+if TYPE_CHECKING:
+    from penstock.host.tenants import StoredTenant
 
 _unpack = msgspec.msgpack.decode
 #: what a net may carry → where it is registered
@@ -66,6 +70,38 @@ def run_options(net: Compiled, store: Store, tenant: str) -> dict[str, Any]:
         if body is not None:
             options[name] = body
     return options
+
+
+def deployed_options(
+    net: Compiled, tenant: StoredTenant, input: Any, run: str, environment: str = ""
+) -> dict[str, Any]:  # fmt: skip
+    """C-82: settings of which a version was deployed, as they apply to this run, and that they are used."""
+    options: dict[str, Any] = {}
+    line = input.get("line_id") if isinstance(input, Mapping) else None
+    where: dict[str, str] = {"environment": environment, "run": run, "line": line if isinstance(line, str) else ""}
+    for name in net.net.declares.carries:
+        if name not in _CARRIED:
+            continue
+        deployed = tenant.deployed(*_CARRIED[name], **where)
+        if deployed is not None and deployed.layered:
+            options[name] = deployed.body
+            options.setdefault(USED, []).append(deployed.use())
+    return options
+
+
+def is_split(net: Compiled, tenant: StoredTenant, environment: str = "") -> bool:
+    """Whether a run of this net takes settings along of which a version was deployed: its id says which one."""
+    carried = [_CARRIED[name] for name in net.net.declares.carries if name in _CARRIED]
+    if not carried:
+        return False
+    layers, where = tenant.artifact_versions.layers(), environment or tenant.environment
+    return any((*thing, where) in layers for thing in carried)
+
+
+def with_used(options: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, with what both say was used."""
+    used = [*options.get(USED, ()), *more.get(USED, ())]
+    return {**options, **more, **({USED: used} if used else {})}
 
 
 def calendar_of(store: Store, tenant: str) -> Mapping[str, Any] | None:

@@ -11,4 +11,10 @@ COMMANDS = {
     "rules": LanguageCommand(
         "penstock.cli.decision.rules", "Rule packs: list them, check one and run its tests.", "dlq"
     ),
+    "judgments": LanguageCommand(
+        "penstock.cli.decision.judgments", "Judgments: list them, import past ones, label them.", "rules"
+    ),
+    "simulations": LanguageCommand(
+        "penstock.cli.decision.simulations", "Simulations of a change: list, show, write a report.", "judgments"
+    ),
 }  # fmt: skip

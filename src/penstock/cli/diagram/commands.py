@@ -1,7 +1,9 @@
-"""People who draw have no commands of their own."""
+"""The commands of people who draw."""
 
 from __future__ import annotations
 
 from penstock.cli.language import LanguageCommand
 
-COMMANDS: dict[str, LanguageCommand] = {}
+COMMANDS = {
+    "convert": LanguageCommand("penstock.cli.diagram.convert", "Write a diagram in another of its forms.", "draw"),
+}

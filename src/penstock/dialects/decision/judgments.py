@@ -53,6 +53,8 @@ class Judgments:
         else:
             args = firing.args if firing.args is not None or node.effect is None else node.effect.args
             body["input"] = _given(args if isinstance(args, dict) else {})
+            if isinstance(fact[9], dict) and "llm" in fact[9]:
+                body["llm"] = fact[9]["llm"]  # what the model has said, for replays with other rules
         verdict = output if isinstance(output, dict) else {}
         batch.judgment.append((
             self.of.id, number, self.of.tenant, net.net.name, node.spec.origin or node.id,

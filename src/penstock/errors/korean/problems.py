@@ -17,6 +17,10 @@ ERRORS: dict[str, tuple[str, str]] = {
         "바뀐 것은 없어요. 노드의 output.schema를 보세요.",
     ),
     "ApproverDenied": ("{user} 님은 «{item}»의 결정을 할 수 없어요.", "할 일 목록에서 누가 할 수 있는지 볼 수 있어요."),
+    "ArtifactMissing": (
+        "승인된 {type} «{id}»: 없어요.",
+        "`penstock registry ls`가 목록을 보여요. 초안은 승인한 뒤에 배포해요.",
+    ),
     "AuditKeyUnreadable": (
         "감사 기록의 키를 쓸 수 없어요: {file}: {why}.",
         "사본에서 파일을 되돌려 놓으세요. 없으면 기록이 바뀌었는지 알 수 없어요.",
@@ -46,6 +50,8 @@ ERRORS: dict[str, tuple[str, str]] = {
         "버려진 메시지 «{message}»: 없어요.",
         "있는 것은 `penstock pipeline dlq`로 보세요. 30일 동안 두어요.",
     ),
+    "DeploymentError": ("배포할 수 없어요: {why}.", "바뀐 것은 없어요. DEPLOY 노드의 설명을 보세요."),
+    "DeploymentNotFound": ("배포 «{id}»: 여기에 없어요.", "`penstock deployments`가 목록을 보여요."),
     "DocumentInvalid": ("문서에 오류가 {count}개 있어요. 첫째: {first}.", "검사 결과를 하나씩 고쳐 주세요."),
     "DocumentTooLarge": ("문서가 {size}바이트예요. {limit}바이트까지 읽어요.", "나누거나, 긴 글을 파일로 옮기세요."),
     "DocumentTooLong": ("노드가 {count}개예요. {limit}개까지 봐요.", "하위 문서로 나누세요."),
@@ -55,6 +61,44 @@ ERRORS: dict[str, tuple[str, str]] = {
     ),
     "DraftNotFound": ("초안 «{key}»: 없어요.", "보낸 초안은 사라져요."),
     "ExecutionFileNotFound": ("그런 파일은 없어요: {why}.", "실행이 만든 것은 단계 기록에서 보세요."),
+    "ForeignTenant": (
+        "«{tenant}»의 배포는 테넌트 «{other}»에 닿을 수 없어요.",
+        "`scope.tenant_ids`를 빼거나 자기 테넌트만 적으세요.",
+    ),
+    "LineUnknown": (
+        "AAS 레지스트리에 라인 «{line}»: 없어요. 있는 라인: {known}.",
+        "라인을 등록하거나 `scope.line_ids`에서 빼세요.",
+    ),
+    "NoPreviousVersion": (
+        "{type} «{id}»: 이 범위에서 {version} 앞에 쓰던 버전이 없어요.",
+        "버전을 적으세요: `to_version: specific`과 `specific_version`.",
+    ),
+    "NothingWaits": (
+        "«{node}»에서 «{who}»을(를) 기다리는 것이 없어요: {why}.",
+        "기다릴 때까지 시간을 보내거나(`within`), 시간표에서 실행이 간 길을 보세요.",
+    ),
+    "NotInForceBefore": (
+        "{type} «{id}»: {version} 버전은 {own} 배포 전에 이 범위에서 쓴 적이 없어요.",
+        "되돌리기는 전에 쓰던 버전으로만 가요. 다른 버전은 새로 배포하세요.",
+    ),
+    "NoStableVersion": (
+        "{type} «{id}»: 오류율 {rate} 이하로 {hours}시간 동안 쓴 이전 버전이 없어요.",
+        "`last_stable_criteria`를 낮추거나 버전을 적으세요: `strategy: specific`.",
+    ),
+    "NotStubbed": ("대신할 것이 없어요: {what}.", "스텁을 두거나, 진짜로 해도 된다고 적으세요(`real`)."),
+    "RolloutLive": (
+        "실행 {run}: 아직 끝나지 않은 배포 «{id}»의 단계를 넘기고 있어요.",
+        "배포를 멈추거나 되돌리세요: `penstock deploy pause ID`, `penstock deploy rollback ID`.",
+    ),
+    "ScenarioBusy": ("멈추지 않아요: {why}.", "반복에서 나갈 길을 만들거나, 묻는 것에 스텁으로 답하세요."),
+    "ScenarioInvalid": (
+        "시나리오에 오류가 {count}개 있어요. 첫째: {first}.",
+        "오류마다 자리와 힌트가 있어요. 형식은 docs/reference/scenarios.md에 있어요.",
+    ),
+    "ScopeEmpty": (
+        "`line_ids`가 비었어요. 배포할 라인이 없어요.",
+        "라인을 적거나 `line_ids`를 빼세요. 빼면 모든 라인에 배포해요.",
+    ),
     "PipelineOff": (
         "파이프라인 «{pipeline}»: 파일이 다른 파일을 기다리는 동안 꺼졌어요.",
         "다시 켜거나 그 파일을 맡을 다른 것을 정한 뒤, 메시지를 다시 보내세요.",
@@ -76,6 +120,26 @@ ERRORS: dict[str, tuple[str, str]] = {
     ),
     "ExprTypeError": ("식의 값이 맞지 않아요: {why}.", "이름이 어떤 값이었는지 살펴보세요."),
     "ExprUnknownRoot": ("여기에 없는 이름이에요: «{name}».", "이름은 연결이 가져와요."),
+    "DecisionNull": (
+        "{where}에서 값이 없어요: {why}.",
+        "엄격 모드는 표준이 null로 두는 곳에서 멈춰요. 값을 먼저 확인하거나 strict 없이 계산하세요.",
+    ),
+    "DecisionUnknown": (
+        "«{model}»에는 «{name}» 결정이 없어요.",
+        "결정, 결정 서비스, 지식 모델의 이름이나 아이디로 물어보세요.",
+    ),
+    "FeelError": (
+        "{why}: «{source}» 식의 {position}번째 글자예요.",
+        "엄격 모드는 표준이 null로 두는 곳에서 멈춰요. 값을 먼저 확인하거나 strict 없이 계산하세요.",
+    ),
+    "FeelLimit": (
+        "식이 한도를 넘었어요: {why} («{source}» 식의 {position}번째 글자).",
+        "반복 전에 거르고, 재귀를 끝내고, 범위와 글을 줄이세요.",
+    ),
+    "FeelSyntaxError": (
+        "{why}: «{source}» 식의 {position}번째 글자예요.",
+        "그 글자에서 고쳐 주세요. 빈칸이나 기호가 있는 이름은 알려진 곳에서만 읽어요.",
+    ),
     "ExtraMissing": (
         "추가 묶음 «{extra}» 설치가 필요해요: pip install 'penstock[{extra}]'.",
         "설치하고 다시 시작하세요.",
@@ -114,6 +178,8 @@ ERRORS: dict[str, tuple[str, str]] = {
         "읽을 수 있는 문서가 아니에요. 아는 것: {known}.",
         "다이어그램, 워크플로우, 프로세스의 틀을 보세요.",
     ),
+    "SimulationNotFound": ("시뮬레이션 «{id}»이(가) 없어요.", "시뮬레이션 목록을 보세요."),
+    "JudgmentNotFound": ("판정 «{judgment}»이(가) 없어요.", "판정 목록에서 확인하세요."),
     "LetterNotFound": ("실행 «{run}»: 실패 보관함에 없어요.", "실패 보관함 목록을 보세요."),
     "MediaWrong": ("본문이 «{given}» 형식이에요. JSON만 받아요.", "Content-Type: application/json으로 보내세요."),
     "MessageInvalid": (
@@ -156,6 +222,7 @@ ERRORS: dict[str, tuple[str, str]] = {
     ),
     "ProjectNotFound": ("프로젝트 «{project}»: 없어요.", "있는 것은 `penstock plan projects`로 보세요."),
     "QueryUnknown": ("여기서 묻지 않는 이름이에요: «{name}».", "/api/docs를 보세요."),
+    "ReaderTimeout": ("긴 실행을 읽지 못했어요: {why}.", "엔진은 그대로 가요. 다시 묻거나 더 작게 물어 주세요."),
     "ReaderFailed": ("긴 실행을 읽지 못했어요: {why}.", "엔진은 그대로 가요. 다시 묻거나 더 작게 물어 주세요."),
     "ReadsTooMany": (
         "이 테넌트의 긴 실행 읽기가 이미 {count}개 기다려요.",
@@ -257,8 +324,20 @@ ERRORS: dict[str, tuple[str, str]] = {
         "먼저 몇 개를 하거나 취소하세요. 설정은 limits.open_work_items예요.",
     ),
     "UserNotFound": ("사용자 «{user}»: 없어요.", "등록된 사용자의 목록을 보세요."),
+    "TrialTooLarge": (
+        "{rows}행에 조건이 {conditions}개예요. 한 번에 {most_rows}행, 모두 {most}번까지 시험해요.",
+        "행을 줄이거나 팩을 나누세요. 지난 입력 수천 건은 시뮬레이션이 판정해요.",
+    ),
+    "TrialTooLong": (
+        "시험이 {seconds}초를 넘어서 멈췄어요.",
+        "행을 줄이거나, 행마다 데이터 전체를 훑는 조건이 있는지 살펴보세요.",
+    ),
     "UserTaken": ("«{user}»: 이미 등록된 «{known}»의 다른 표기예요.", "있는 사용자를 고치거나 다른 이름을 쓰세요."),
     "VersionConflict": ("«{name}»의 {version} 버전을 낼 수 없어요: {why}.", "문서의 버전을 올리거나 빼세요."),
+    "VersionMissing": (
+        "{type} «{id}»의 승인된 {version} 버전: 없어요.",
+        "`penstock registry ls`가 버전과 상태를 보여요.",
+    ),
 }
 
 #: what the server says where no error of ours has been raised, by its code; {said} is what it says in English

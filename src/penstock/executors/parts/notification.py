@@ -19,6 +19,7 @@ from penstock.executors.contract import Request, Tenant
 from penstock.executors.parts.json_schema import schema_failure
 from penstock.executors.parts.network.http_arguments import object_argument
 from penstock.executors.parts.network.http_call import CallRefused
+from penstock.executors.parts.notice_templates import BUILT_IN
 from penstock.expr import Expression, compile_template
 from penstock.expr.limits import Frame, Meter
 from penstock.expr.nodes import Call, Literal, Name, Node, Path
@@ -54,7 +55,7 @@ def compose(request: Request, tenant: Tenant, channel: str, channels: Collection
     own = _mapping(args.get("config"), "config")
     mark = request.mark or f"§{random_bytes.token_hex(16)}§"
     given = _template_of(args, own, channel)
-    body = tenant.find("template", given["id"]) if given else None
+    body = (tenant.find("template", given["id"]) or BUILT_IN.get(given["id"])) if given else None
     if given and body is None:
         raise Unsendable("TEMPLATE_NOT_FOUND", "validation", f"There is no template «{given['id'][:100]}».")
     params = _params(given, body)

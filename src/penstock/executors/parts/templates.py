@@ -1,4 +1,4 @@
-"""Templates: `{{name}}` and `{{a.b.0}}`, one pass, no logic, and data is never rendered again.
+"""Templates: `{{name}}`, `{{a.b.0}}` and `{{rows[:5]}}`, one pass, no logic, and data is never rendered again.
 
 A name nobody has given renders as nothing and is reported. Text that looks like a template but is none (`{{7*7}}`)
 stays as it is. A value is looked up in mappings and lists only, never by attribute.
@@ -13,7 +13,7 @@ from typing import Any
 from penstock.executors.parts.json_values import as_text
 
 MAX_OUTPUT = 1024 * 1024
-_NAME = re.compile(r"\{\{\s*([^\W\d]\w*(?:\.\w+|\[\d+\])*)\s*\}\}")
+_NAME = re.compile(r"\{\{\s*([^\W\d]\w*(?:\.\w+|\[\d+\]|\[\d*:\d*\])*)\s*\}\}")
 _STEP = re.compile(r"[.\[\]]+")
 
 
@@ -71,6 +71,9 @@ def _look(path: str, variables: Mapping[str, Any]) -> Any:
             value = value[step]
         elif isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value):
             value = value[int(step)]
+        elif ":" in step and isinstance(value, list | str):
+            first, _, last = step.partition(":")
+            value = value[int(first or 0) : int(last) if last else None]
         else:
             return _ABSENT
     return value

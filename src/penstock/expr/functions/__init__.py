@@ -8,6 +8,7 @@ from penstock.expr.functions.context import CONTEXT
 from penstock.expr.functions.contract import Function
 from penstock.expr.functions.date import DATE
 from penstock.expr.functions.event import EVENT
+from penstock.expr.functions.feel import FEEL
 from penstock.expr.functions.logic import LOGIC
 from penstock.expr.functions.number import NUMBER
 from penstock.expr.functions.string import STRING
@@ -23,6 +24,7 @@ FUNCTIONS: dict[str, Function] = {
         CONTEXT,
         EVENT,
         ADDRESS,
+        FEEL,
     )
     for function in functions
 }

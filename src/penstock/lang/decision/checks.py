@@ -20,7 +20,7 @@ from penstock.net.checks import check
 from penstock.net.model import Net
 
 #: W-9.1.1: after an error of the form the graph is not checked: it would only report consequences.
-FORM_RULES = ("missing_field", "wrong_type", "duplicate_field", "bad_id", "unknown_type", "type_not_yet")
+FORM_RULES = ("missing_field", "wrong_type", "duplicate_field", "bad_id", "unknown_type")
 
 
 def check_workflow(workflow: Workflow, graph: WorkflowGraph, shared: SharedContext, net: Net) -> None:

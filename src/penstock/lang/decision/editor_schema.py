@@ -28,7 +28,7 @@ from penstock.lang.decision.node_fields import (
     SideEffects,
     Transform,
 )
-from penstock.lang.decision.nodes import LATER, NODE_TYPES
+from penstock.lang.decision.nodes import NODE_TYPES
 from penstock.lang.decision.workflow import SCHEMA, EdgeFields, TopFields
 from penstock.lang.editors import text_of
 from penstock.lang.fields import Fields
@@ -74,7 +74,6 @@ def editor_schema() -> dict[str, Any]:
         "definitions": {
             "node": _node(),
             **{name: _fields(kind.fields) for name, kind in NODE_TYPES.items()},
-            **_LATER,
             **{kind.__name__: _fields(kind) for kind in _SHARED},
         },
     }
@@ -87,13 +86,13 @@ def _node() -> dict[str, Any]:
         "required": list(NodeFields.REQUIRED),
         "properties": {
             "id": {"type": "string", "pattern": ID_PATTERN, "maxLength": 100},
-            "type": {"enum": [*NODE_TYPES, *LATER]},
+            "type": {"enum": [*NODE_TYPES]},
             **{name: common_fields[name] for name in ("name", "description", "retry", "timeout_ms")},
         },
         "allOf": [
             {"if": {"properties": {"type": {"const": name}}, "required": ["type"]},
              "then": {"$ref": f"#/definitions/{name}"}}
-            for name in (*NODE_TYPES, *LATER)
+            for name in NODE_TYPES
         ],
     }  # fmt: skip
 
@@ -145,46 +144,6 @@ def _notes(notes: list[Any]) -> dict[str, Any]:
             if value is not None:
                 keywords[word] = value
     return keywords
-
-
-def _chosen(*values: str) -> dict[str, Any]:
-    """C-69: a choice, or a template."""
-    return {"anyOf": [{"enum": list(values)}, {"type": "string", "pattern": r"\$\{"}]}
-
-
-def _map(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
-    return {"type": "object", **({"required": list(required)} if required else {}), "properties": properties}
-
-
-_TEXT = {"type": "string", "minLength": 1}
-_ARTIFACT = _map(("type", "id"), type=_chosen("rule_pack", "model", "prompt", "config"), id=_TEXT)
-#: C-69: the least that types need which this version does not run.
-_LATER: dict[str, Any] = {
-    "BI": _map(
-        ("analysis",),
-        analysis=_map(("type",), type=_chosen("trend", "comparison", "distribution", "correlation", "anomaly")),
-        output=_map((), format=_chosen("chart_data", "table", "summary")),
-        visualization=_map((), chart_type=_chosen("line", "bar", "pie", "heatmap", "scatter")),
-    ),
-    "DEPLOY": _map(
-        ("artifact", "target", "strategy"),
-        artifact=_ARTIFACT,
-        target=_map(("environment",), environment=_chosen("staging", "production")),
-        strategy=_map(("type",), type=_chosen("immediate", "canary", "blue_green", "rolling")),
-        rollback=_map((), to_version=_chosen("previous", "specific")),
-    ),
-    "ROLLBACK": _map(
-        ("artifact",),
-        artifact=_ARTIFACT,
-        target_version=_map((), strategy=_chosen("previous", "specific", "last_stable")),
-    ),
-    "SIMULATE": _map(
-        ("mode",),
-        mode=_map(("type",), type=_chosen("dry_run", "replay", "what_if", "monte_carlo")),
-        analysis=_map((), statistical_test=_chosen("chi_square", "t_test", "ks_test")),
-        report=_map((), format=_chosen("html", "pdf", "json")),
-    ),
-}
 
 
 def editor_schema_text() -> str:

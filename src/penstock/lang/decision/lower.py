@@ -19,6 +19,7 @@ from penstock.lang.decision.nodes import NODE_TYPES
 from penstock.lang.decision.nodes.approval import ApprovalFields
 from penstock.lang.decision.nodes.compensation import CompensationFields
 from penstock.lang.decision.nodes.contract import Fragment
+from penstock.lang.decision.nodes.deploy import DeployFields
 from penstock.lang.decision.nodes.fragments import needs_wrapper
 from penstock.lang.decision.nodes.judgment import JudgmentFields
 from penstock.lang.decision.nodes.parallel import ParallelFields
@@ -38,7 +39,7 @@ def lower(workflow: Workflow, report: Report, setting: Setting) -> Lowered | Non
     lowering.shared.symbols.check(report)
     net = lowering.lower_all()
     check_workflow(workflow, lowering.graph, lowering.shared, net)
-    return Lowered(net)
+    return Lowered(net, lowering.shared.children)
 
 
 def dependencies_of(workflow: Workflow, report: Report) -> list[tuple[str, str, str]]:
@@ -53,7 +54,7 @@ class _Lowering:
 
     def __init__(self, workflow: Workflow, report: Report, setting: Setting) -> None:
         self.workflow, self.graph = workflow, WorkflowGraph(workflow)
-        self.shared = SharedContext(workflow, SymbolTable(workflow), report, setting)
+        self.shared = SharedContext(workflow, SymbolTable(workflow), report, setting, following=self.graph.out)
         self.fragments: dict[str, Fragment] = {}
         self.nodes: dict[str, Node] = {}
         self.edges: list[Edge] = []
@@ -265,6 +266,8 @@ class _Lowering:
             self._edge(fragment.exit, edge.dst, guard=guard, **settings)
         if when in ("always",) and isinstance(node.fields, ApprovalFields):
             self._edges_from_ports(fragment, ("rejected", "timeout"), edge.dst, settings)
+        if when == "always" and isinstance(node.fields, DeployFields):
+            self._edges_from_ports(fragment, ("rolled_back",), edge.dst, settings)
         if when is None:
             self._continue_when_rejected(id, edge.dst, edge.pointer)
         if when is None or when in _STATES:
@@ -273,7 +276,7 @@ class _Lowering:
             text = self.edge_conditions.get(edge.pointer)
             if text is not None:
                 self._edge(fragment.exit, edge.dst, guard=text, **settings)
-        elif when in ("rejected", "timeout"):
+        elif when in ("rejected", "timeout") or when in fragment.ports:
             self._edges_from_ports(fragment, (when,), edge.dst, settings)
         else:
             field = "decision" if isinstance(node.fields, JudgmentFields) else "status"
@@ -380,6 +383,8 @@ def _outcome_words(node: WorkflowNode) -> tuple[str, ...]:
     """C-39: words of outcomes come before expressions."""
     if isinstance(node.fields, ApprovalFields):
         return (*_STATES, "approved", "rejected", "timeout", "escalated")
+    if isinstance(node.fields, DeployFields):
+        return (*_STATES, "rolled_back")
     return (*_STATES, *_DECISIONS) if isinstance(node.fields, JudgmentFields) else _STATES
 
 

@@ -20,6 +20,7 @@ from penstock.lang.decision.symbols import ROOTS, SymbolTable
 from penstock.lang.decision.workflow import Workflow, WorkflowNode
 from penstock.lang.document import child_pointer
 from penstock.lang.report import ElementReport, PlaceReport, Report, did_you_mean
+from penstock.net.model import Net
 
 _NO_SHAPES: Mapping[str, Shape] = {}
 _RESERVED_KEYS = ("$expr", "$template")
@@ -59,6 +60,8 @@ class SharedContext:
     reported: set[tuple[str, str]] = field(default_factory=set)  # findings that are reported once for all nodes
     dependencies: list[tuple[str, str, str]] = field(default_factory=list)  # type, id, pointer
     prefetched: list[Any] = field(default_factory=list)  # assets that are fetched when a run starts
+    children: dict[str, Net] = field(default_factory=dict)  # nets that nodes call, by content hash
+    following: Mapping[str, Collection[str]] = field(default_factory=dict)  # node → those that come after it
     result_names: frozenset[str] | None = None  # the outputs that are the run's result; None: all of them
 
     @cached_property

@@ -31,6 +31,7 @@ CATEGORY: dict[str, str] = {
     "webhook_rate": "semantic",
     "literal_variable": "semantic",
     "judgment_settings": "semantic",
+    "bi_required_settings": "semantic",
     "switch_edge_mismatch": "semantic",
     "ambiguous_default_output": "semantic",
     "missing_dependency": "semantic",

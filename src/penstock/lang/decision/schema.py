@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from penstock.lang.contract import Setting
-from penstock.lang.decision.nodes import LATER, NODE_TYPES
+from penstock.lang.decision.nodes import NODE_TYPES
 from penstock.lang.decision.workflow import (
     LONGEST_ID,
     SCHEMA,
@@ -31,8 +31,7 @@ def recognise(data: Any) -> bool:
     if data.get("$schema") == SCHEMA:
         return True
     types = [node.get("type") for node in data["nodes"] if isinstance(node, dict)]
-    known = {*NODE_TYPES, *LATER}
-    upper = any(isinstance(type, str) and type in known for type in types)
+    upper = any(isinstance(type, str) and type in NODE_TYPES for type in types)
     return upper or "edges" in data and not {"connections", "arrows", "persons"} & data.keys()
 
 
@@ -115,11 +114,8 @@ def _read_node(raw: Any, at: str, workflow: Workflow, report: Report) -> None:
 def _report_type(id: str, word: Any, at: str, report: Report) -> None:
     if word is None:
         report.error("missing_field", "«type» is missing.", at, node=id, hint=f"Write one of {', '.join(NODE_TYPES)}.")
-    elif word in LATER:
-        message = f"Nodes of the type {word} are not run by this version."
-        report.error("type_not_yet", message, child_pointer(at, "type"), node=id, hint="Leave the node out for now.")
     else:
-        hint = did_you_mean(str(word), [*NODE_TYPES, *LATER], "Node types are written in upper case.")
+        hint = did_you_mean(str(word), [*NODE_TYPES], "Node types are written in upper case.")
         report.error("unknown_type", f"There is no node type «{word}».", child_pointer(at, "type"), node=id, hint=hint)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.lang.diagram.nodes import NODE_TYPES
+from penstock.lang.diagram.nodes import NODE_TYPES, NodeType
 from penstock.lang.diagram.nodes.contract import NodeFields, RetryFields
 from penstock.lang.diagram.persons import Person
 from penstock.lang.diagram.schema import ConnectionFields, TopFields
@@ -25,7 +25,9 @@ def editor_schema() -> dict[str, Any]:
         "persons": {
             "description": "Who answers in a person_job, by name.",
             "type": "object",
-            "additionalProperties": {"$ref": "#/$defs/person"},
+            "additionalProperties": {
+                "anyOf": [{"$ref": "#/$defs/person"}, {"type": "string", "description": "service, or service/model"}]
+            },
         },
         "nodes": {"type": "array", "items": {"$ref": "#/$defs/node"}},
         "connections": {"type": "array", "items": {"$ref": "#/$defs/connection"}},
@@ -56,7 +58,7 @@ def editor_schema() -> dict[str, Any]:
             "person": _fields(Person),
             "connection": {**_fields(ConnectionFields), "required": list(ConnectionFields.REQUIRED)},
             "node": node,
-            **{name: _fields(kind.fields) for name, kind in NODE_TYPES.items()},
+            **{name: _fields_of(kind) for name, kind in NODE_TYPES.items()},
             RetryFields.__name__: _fields(RetryFields),
         },
     }
@@ -66,18 +68,35 @@ def _node(name: str) -> dict[str, Any]:
     """A node of one type: nothing but its fields, here or under `props`."""
     known = REF.format(name=name)
     own = list(_fields(NODE_TYPES[name].fields)["properties"])
-    return {
-        "properties": {
-            **{field: {"$ref": f"{known}/properties/{field}"} for field in own if field != "type"},
-            "type": True,
-            "props": {"$ref": known},
-        },
-        "additionalProperties": False,
+    more: dict[str, Any] = {"person": _PERSON} if "person" in own else {}
+    properties = {
+        **{field: {"$ref": f"{known}/properties/{field}"} for field in own if field != "type"},
+        "type": True,
+        "props": {"$ref": known},
+        **more,
     }
+    return {"properties": properties, **({} if NODE_TYPES[name].open else {"additionalProperties": False})}
+
+
+#: A person by name, or written at its node.
+_PERSON = {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/person"}]}
+
+
+def _fields_of(kind: NodeType) -> dict[str, Any]:
+    fields = _fields(kind.fields)
+    if kind.open:
+        del fields["additionalProperties"]
+    if "person" in fields["properties"]:
+        fields["properties"]["person"] = _PERSON
+    return fields
 
 
 def _fields(kind: type[Fields]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties_of(kind), "additionalProperties": False}
+    """Every field, and under the other names that it is read by as well."""
+    properties = properties_of(kind)
+    for other, name in kind.ALIASES.items():
+        properties.setdefault(other, {**properties[name], "description": f"The same as `{name}`."})
+    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def editor_schema_text() -> str:

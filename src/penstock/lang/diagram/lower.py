@@ -10,11 +10,13 @@ from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
 from penstock.lang.diagram.checks import check_diagram
 from penstock.lang.diagram.graph import DiagramGraph
-from penstock.lang.diagram.lowering_context import ROOTS, IncomingEdge, LoweringContext, check_expression
+from penstock.lang.diagram.lowering_context import ROOTS, IncomingEdge, LoweringContext, check_expression, quoted
 from penstock.lang.diagram.nodes.condition import ConditionFields
 from penstock.lang.diagram.nodes.contract import Fragment
 from penstock.lang.diagram.nodes.person_job import PersonJobFields
+from penstock.lang.diagram.python_words import in_our_words
 from penstock.lang.diagram.schema import Diagram, DiagramEdge
+from penstock.lang.diagram.shared_variables import SharedVariables
 from penstock.lang.document import child_pointer
 from penstock.lang.report import Report
 from penstock.net.model import Declares, Edge, Net, Node
@@ -36,7 +38,8 @@ _NAME = re.compile(r"[^\W\d]\w*\Z")
 def lower(diagram: Diagram, report: Report, setting: Setting) -> Lowered | None:
     graph = DiagramGraph(diagram)
     labels = tuple(diagram.nodes)
-    fragments = {label: _lower_node(label, labels, diagram, graph, report, setting) for label in labels}
+    shared = SharedVariables(diagram, graph, _variable)
+    fragments = {label: _lower_node(label, labels, diagram, graph, shared, report, setting) for label in labels}
     nodes: list[Node] = []
     inner: list[Edge] = []
     places: dict[str, Place] = {}
@@ -63,7 +66,9 @@ def lower(diagram: Diagram, report: Report, setting: Setting) -> Lowered | None:
         on_stuck="fail",
         on_fail="drain",
         max_visits=diagram.top.max_node_executions,
-        declares=Declares(variables=_optional_variables(diagram, graph, start_data)),
+        declares=Declares(
+            variables={**_optional_variables(diagram, graph, start_data), **dict.fromkeys(sorted(shared.names))}
+        ),
         source_map=places,
     )
     check_diagram(diagram, graph, net, report)
@@ -93,8 +98,9 @@ def _name_from_file(name: str) -> str:
 
 
 def _lower_node(
-    label: str, labels: tuple[str, ...], diagram: Diagram, graph: DiagramGraph, report: Report, setting: Setting
-) -> Fragment:
+    label: str, labels: tuple[str, ...], diagram: Diagram, graph: DiagramGraph, shared: SharedVariables,
+    report: Report, setting: Setting,
+) -> Fragment:  # fmt: skip
     node = diagram.nodes[label]
     context = LoweringContext(
         label=label,
@@ -110,6 +116,10 @@ def _lower_node(
         conversation=any(edge.fields.content_type == "conversation_state" for edge in graph.outgoing[label]),
         limits=lambda: graph.limits(label),
         rest=node.rest,
+        shared=frozenset(shared.names),
+        taken=frozenset(shared.taken(label)),
+        unnamed=tuple(_variable(edge) for edge in shared.unnamed(label)),
+        members=frozenset(shared.members(label)),
     )
     return node.type.lower(node.fields, context)
 
@@ -145,8 +155,11 @@ def _lower_edge(
         options["capacity"] = f.capacity
     if f.transform:
         at = edge.where.get("transform", child_pointer(edge.pointer, "transform"))
-        if check_expression(f.transform, {"body"}, report, at, edge.source) is not None:
-            options["transform"] = f.transform
+        transform = in_our_words(f.transform)
+        if check_expression(transform, {"body"}, report, at, edge.source) is not None:
+            options["transform"] = transform
+    elif source.type.name == "start" and f.label and f.label != "default":
+        options["transform"] = _member_of_start(f.label)
     elif f.content_type == "raw_text" and isinstance(source.fields, PersonJobFields):
         if source.fields.on_error == "fail":  # an error envelope stays one
             options["transform"] = AS_TEXT
@@ -159,6 +172,11 @@ def _lower_edge(
         var=_variable(edge),
         **options,
     )
+
+
+def _member_of_start(label: str) -> str:
+    """A connection from a start that is called like a member of its data brings that member, else all of it."""
+    return f"fn.if(fn.type_of(body) == 'object', fn.coalesce(body[{quoted(label)}], body), body)"
 
 
 def _role(edge: DiagramEdge, source: str, condition: ConditionFields | None) -> str:

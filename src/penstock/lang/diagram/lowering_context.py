@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,10 @@ from penstock.errors import PenstockError
 from penstock.expr import compile_expression, foreign_constant
 from penstock.expr.root_names import HOST_ROOTS
 from penstock.lang.contract import Setting
+from penstock.lang.diagram.file_names import first_found, prompt_names
 from penstock.lang.diagram.persons import Person, person_args
-from penstock.lang.document import child_pointer
+from penstock.lang.diagram.python_words import in_our_words, with_names
+from penstock.lang.diagram.template_names import names_in
 from penstock.lang.files import LIMIT, why_not_found
 from penstock.lang.report import Report, did_you_mean
 
@@ -51,11 +53,16 @@ class LoweringContext:
     #: The person_jobs that detect_max_iterations watches here (D-X.6).
     limits: Callable[[], list[tuple[str, int]] | None]
     rest: Mapping[str, Any]  # what an open type was given beyond its fields
+    shared: frozenset[str] = frozenset()  # variables of the run that every node may read
+    taken: frozenset[str] = frozenset()  # of this node's own variables, those that others read
+    unnamed: tuple[str, ...] = ()  # inputs without a name of their own: their members are names
+    members: frozenset[str] = frozenset()  # of those inputs, the members that are known
 
     # -- reporting ---------------------------------------------------------------------------------------------------
 
     def at(self, field: str) -> str:
-        return self.where.get(field, child_pointer(self.pointer, field)) if field else self.pointer
+        """The place of a field as written; of one that is not there, the node's."""
+        return self.where.get(field, self.pointer)
 
     def error(self, rule: str, message: str, field: str = "", *, hint: str) -> None:
         self.report.error(rule, message, self.at(field), hint=hint, node=self.label)
@@ -70,8 +77,26 @@ class LoweringContext:
         """The variables that its inputs bring."""
         return {edge.var for edge in self.inputs if edge.var}
 
+    def variables(self, *texts: Any) -> dict[str, Any]:
+        """Arguments that give an executor what these texts name and no connection brings by that name."""
+        names = names_in(*texts) - self.names - {"default"}
+        return self.variables_named(names)
+
+    def variables_named(self, names: set[str]) -> dict[str, Any]:
+        args: dict[str, Any] = {}
+        if shared := sorted(names & self.shared):
+            args["shared"] = {name: {"$expr": f"context[{quoted(name)}]"} for name in shared}
+        if names - self.shared and self.unnamed:
+            args["spread"] = list(self.unnamed)
+        return args
+
     def person(self, name: str, field: str = "person") -> dict[str, Any]:
         known = self.persons.get(name)
+        if known is None and name and not self.persons:
+            message = f"There are no persons, so «{name}» is asked of the model that this machine has."
+            hint = f"Write `persons:` and below it `{name}: {{service: openai, model: …}}`."
+            self.warning("persons_missing", message, field, hint=hint)
+            return {"name": name, "service": "openai"}
         if known is None:
             if name:
                 hint = did_you_mean(name, self.persons, "Persons stand under `persons:`.")
@@ -80,14 +105,15 @@ class LoweringContext:
         args: dict[str, Any] = self.checked_literal(person_args(name, known))
         return args
 
-    def file(self, path: str, field: str) -> str:
-        """The text of a file that the diagram names; it is compiled into the net."""
+    def file(self, path: str, field: str, names: Callable[[str], Iterator[str]] | None = None) -> str:
+        """The text of a file that the diagram names; it is compiled into the net. `names` are those that it may have,
+        the path as written first."""
         if self.setting.resolve is None:
             hint = "Write the text into the diagram."
             self.error("file_not_found", f"«{path}» cannot be read here.", field, hint=hint)
             return ""
         try:
-            data = self.setting.resolve(path)
+            _, data = first_found(names(path) if names else iter([path]), self.setting.resolve)
             if len(data) > LIMIT:
                 message = f"«{path}» has {len(data)} bytes; at most {LIMIT} are read."
                 self.error("file_too_large", message, field, hint="Shorten it, or read it in a db node while running.")
@@ -100,11 +126,26 @@ class LoweringContext:
             self.error("file_not_found", f"«{path}» cannot be read: {why}.", field, hint=looked)
         return ""
 
+    def prompt(self, path: str, field: str) -> str:
+        """The text of a prompt file: beside the diagram, or in a folder `prompts`."""
+        return self.file(path, field, prompt_names)
+
     # -- checking ----------------------------------------------------------------------------------------------------
 
-    def expression(self, text: str, field: str, *more: str) -> set[str] | None:
-        """The names an expression uses; None, and reported, when it cannot be read or uses an unknown name."""
-        return check_expression(text, self.names | set(more), self.report, self.at(field), self.label)
+    def expression(self, text: str, field: str, *own: str) -> tuple[str, set[str]] | None:
+        """An expression in the language's own words, and the names it uses; None, and reported, when it cannot be read
+        or uses an unknown name. `own` are names that the node itself sets before it reads them."""
+        text = with_names(in_our_words(text), lambda name: None if name in own else self._meaning(name))
+        used = check_expression(text, self.names | {*own} - {""}, self.report, self.at(field), self.label)
+        return None if used is None else (text, used)
+
+    def _meaning(self, name: str) -> str | None:
+        """What a name stands for that no connection brings."""
+        if name in self.names or name in ROOTS:
+            return None
+        if name in self.shared:
+            return f"context[{quoted(name)}]"
+        return f"default[{quoted(name)}]" if name in self.members else None
 
     def check_inside(self, path: str, field: str) -> None:
         """Refuses a path that leaves its directory (D-X.19); what inputs put into it is checked at run time."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.lang.diagram.light_form import RawDiagram, RawPart, entries_of
+from penstock.lang.diagram.light_form import RawDiagram, RawPart, drawn_fields, entries_of, take_metadata
 from penstock.lang.document import Document, child_pointer
 from penstock.lang.report import Report
 
 _HANDLES = {"true": "condtrue", "false": "condfalse"}
+#: the field of a condition that names nodes, and its other name
+_NODE_LISTS = ("node_indices", "nodes")
 _TOP = ("version", "name", "description", "max_node_executions", "$schema")
 _KNOWN = (*_TOP, "nodes", "arrows", "persons", "handles", "metadata", "id", "api_keys", "apiKeys")
 
@@ -26,9 +28,9 @@ def read_native_form(document: Document, report: Report) -> RawDiagram:
     raw = RawDiagram({key: data[key] for key in _TOP if data.get(key) is not None})
     raw.top |= {key: value for key, value in data.items() if key not in _KNOWN}
     raw.top.pop("version", None)
-    meta = data.get("metadata")
-    if isinstance(meta, dict):
-        raw.top |= {key: meta[key] for key in ("name", "description") if meta.get(key) and key not in raw.top}
+    if isinstance(data.get("metadata"), dict):
+        raw.top["metadata"] = data["metadata"]
+    take_metadata(raw, data)
     person_names = _persons(data, raw, report)
     labels = _nodes(data, raw, person_names, report)
     _arrows(data, raw, labels, report)
@@ -70,13 +72,12 @@ def _nodes(data: dict[str, Any], raw: RawDiagram, person_names: dict[str, str], 
         if isinstance(inner.get("person"), str):
             inner["person"] = person_names.get(inner["person"], inner["person"])
         part.add_fields({"label": labels[_id(at, entry)], **inner}, child_pointer(at, "data"))
+        part.drawing = drawn_fields(fields)
         raw.nodes.append(part)
     for part in raw.nodes:
-        indices = part.fields.get("node_indices")
-        if isinstance(indices, list):
-            part.fields["node_indices"] = [
-                labels.get(index, index) if isinstance(index, str) else index for index in indices
-            ]
+        for name in _NODE_LISTS:
+            if isinstance(indices := part.fields.get(name), list):
+                part.fields[name] = [labels.get(index, index) if isinstance(index, str) else index for index in indices]
     return labels
 
 

@@ -1,4 +1,7 @@
-"""Persons: who answers in a person_job. `mock`, `echo` and `script` need no network (D-X.17)."""
+"""Persons: who answers in a person_job. `mock`, `echo` and `script` need no network (D-X.17).
+
+`ollama` answers on the machine itself, and `claude-code` is a program that the operator must allow.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,23 @@ from penstock.lang.report import Report
 
 #: With this before a secret's name, the command line finds it in the environment.
 ENVIRONMENT = "PENSTOCK_SECRET_"
-_SECRET = re.compile(r"\$\{secrets\.([A-Za-z_][A-Za-z0-9_]*)\}")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+SECRET_REFERENCE = re.compile(r"\$\{secrets\.([A-Za-z_][A-Za-z0-9_]*)\}")
+SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: services that answer nobody without a key
+KEYED = ("openai", "anthropic", "google", "gemini")
+CLAUDE_CODE = "claude-code"
 
 
 class Person(Fields):
     """A model behind a service, or one of the built-in persons that answer by themselves."""
 
     service: Annotated[
-        Literal["mock", "echo", "script", "openai"],
+        Literal["mock", "echo", "script", "openai", "anthropic", "google", "gemini", "ollama", "claude-code"],
         Meta(
             description="mock: a text made from the prompt, always the same. echo: the prompt. script: the listed "
-            "answers, one per iteration. openai: any OpenAI-compatible HTTP service."
+            "answers, one per iteration. openai: any OpenAI-compatible HTTP service. anthropic, google, gemini: "
+            "theirs. "
+            "ollama: the one of this machine. claude-code: the program `claude`, where the operator allows it."
         ),
     ] = "mock"
     model: Annotated[str, Meta(description="The model's name at the service.")] = ""
@@ -44,6 +52,8 @@ class Person(Fields):
         Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="openai: seconds to wait for an answer.")
     ] = None
 
+    label: Annotated[str, Meta(description="Read and ignored: the name under `persons` counts.")] = ""
+
     REQUIRED: ClassVar[tuple[str, ...]] = ("service",)
 
 
@@ -55,18 +65,18 @@ def check_person(
         report.error(
             "missing_field", f"The person «{name}» is a script without answers.", at, hint="Write `answers: [yes, no]`."
         )
-    if person.api_key and not _SECRET.fullmatch(person.api_key):
+    if person.api_key and not SECRET_REFERENCE.fullmatch(person.api_key):
         report.error(
             "hardcoded_secret",
             f"The person «{name}» has its key written out.",
             where.get("api_key", f"{at}/api_key"),
             hint="Write a reference: `api_key: ${secrets.OPENAI_API_KEY}`.",
         )
-    if person.api_key_id and not _NAME.fullmatch(person.api_key_id):
+    if person.api_key_id and not SECRET_NAME.fullmatch(person.api_key_id):
         message = f"«api_key_id» of «{name}» is the name of a secret: letters, digits and underscores."
         hint = "Write the name only, such as OPENAI_API_KEY; the key itself stays with the host."
         report.error("wrong_type", message, where.get("api_key_id", f"{at}/api_key_id"), hint=hint)
-    if person.service == "openai":
+    if person.service in KEYED:
         _check_key(name, person, at, report, where, secret)
 
 
@@ -75,9 +85,9 @@ def _check_key(
 ) -> None:
     """A key that is not set is only a warning: the diagram may run where it is."""
     field = "api_key" if person.api_key else "api_key_id"
-    reference = _SECRET.fullmatch(person.api_key)
+    reference = SECRET_REFERENCE.fullmatch(person.api_key)
     key = reference[1] if reference else person.api_key_id
-    if key and _NAME.fullmatch(key) and secret is not None and not secret(key):
+    if key and SECRET_NAME.fullmatch(key) and secret is not None and not secret(key):
         message = f"The person «{name}» needs the secret «{key}», which is not set here."
         hint = f"Where it runs, set {ENVIRONMENT}{key}, or `{key}` under [secrets] in settings.toml."
         report.warning("secret_not_set", message, where.get(field, f"{at}/{field}"), hint=hint)
@@ -101,6 +111,6 @@ def person_args(name: str, person: Person) -> dict[str, Any]:
         args["answers"] = person.answers
     if person.delay_ms:
         args["delay_ms"] = person.delay_ms
-    if person.service == "openai" and (person.api_key or person.api_key_id):
+    if person.service in KEYED and (person.api_key or person.api_key_id):
         args["api_key"] = person.api_key or f"${{secrets.{person.api_key_id}}}"
     return args

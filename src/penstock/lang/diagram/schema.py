@@ -1,4 +1,4 @@
-"""Reads a diagram, light or native: persons, nodes and connections, each with its place."""
+"""Reads a diagram in any of its forms: persons, nodes and connections, each with its place."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.contract import Setting
-from penstock.lang.diagram.light_form import RawDiagram, RawPart, read_light_form
-from penstock.lang.diagram.native_form import is_native_form, read_native_form
-from penstock.lang.diagram.nodes import NODE_TYPES, NodeType
+from penstock.lang.diagram.forms import read_form
+from penstock.lang.diagram.light_form import RawDiagram, RawPart
+from penstock.lang.diagram.nodes import NODE_TYPES, REFUSED, NodeType
 from penstock.lang.diagram.nodes.contract import NodeFields, Positive, Seconds
 from penstock.lang.diagram.persons import Person, check_person
 from penstock.lang.document import Document
@@ -32,7 +32,11 @@ class TopFields(Fields):
     max_node_executions: Annotated[
         int, Meta(ge=1, le=1_000_000_000, description="Runs of one node without max_iteration, per epoch.")
     ] = 1000
-    metadata: Annotated[Any, Meta(description="Read and ignored.")] = None
+    metadata: Annotated[Any, Meta(description="Its name and description may stand here; else read and ignored.")] = None
+    api_keys: Annotated[Any, Meta(description="Read and ignored: keys are secrets of the machine.")] = None
+    subagents: Any = None
+
+    IDLE: ClassVar[tuple[str, ...]] = ("subagents",)
 
 
 class ConnectionFields(Fields):
@@ -50,7 +54,7 @@ class ConnectionFields(Fields):
     transform: Annotated[str, Meta(description="An expression over `body`; its value travels instead.")] = ""
     capacity: Annotated[Positive | None, Meta(description="A source waits while so many tokens lie here.")] = None
 
-    ALIASES: ClassVar[dict[str, str]] = {"target_input": "label"}
+    ALIASES: ClassVar[dict[str, str]] = {"target_input": "label", "type": "content_type"}
     REQUIRED: ClassVar[tuple[str, ...]] = ("from", "to")
 
 
@@ -93,7 +97,8 @@ class Diagram:
 def recognise(data: Any) -> bool:
     if not isinstance(data, dict):
         return False
-    return data.get("version") == "light" or ("nodes" in data and ("connections" in data or "arrows" in data))
+    ways = ("connections", "arrows", "flow")
+    return data.get("version") in ("light", "readable") or ("nodes" in data and any(way in data for way in ways))
 
 
 def read(document: Document, report: Report, setting: Setting) -> Diagram:
@@ -102,11 +107,16 @@ def read(document: Document, report: Report, setting: Setting) -> Diagram:
         hint = "Begin with `version: light` and `nodes:`."
         report.error("wrong_type", "A diagram is a map with `nodes` and `connections`.", hint=hint)
         return Diagram(TopFields(), complete=False)
-    raw = read_native_form(document, report) if is_native_form(document.data) else read_light_form(document, report)
+    return read_parts(read_form(document, report), report, setting)
+
+
+def read_parts(raw: RawDiagram, report: Report, setting: Setting) -> Diagram:
+    """The diagram of parts that a form has brought."""
     top, rest = read_fields(TopFields, raw.top, "", report)
     rest.pop("$schema", None)
     unknown_fields(rest, TopFields, "", report, also=("persons", "nodes", "connections"))
     diagram = Diagram(top)
+    _name_persons(raw)
     _read_persons(raw, diagram, report, setting)
     known = NODE_TYPES | {name: made for name, made in setting.extra.items() if isinstance(made, NodeType)}
     unread: set[str] = set()
@@ -118,6 +128,17 @@ def read(document: Document, report: Report, setting: Setting) -> Diagram:
         _read_connection(part, diagram, unread, report)
     diagram.complete = len(diagram.nodes) == len(raw.nodes) and len(diagram.edges) == len(raw.connections)
     return diagram
+
+
+def _name_persons(raw: RawDiagram) -> None:
+    """A person that is written at its node is one of the diagram's persons, with the name of the node."""
+    for part in raw.nodes:
+        written, label = part.fields.get("person"), part.fields.get("label")
+        if isinstance(written, dict) and isinstance(label, str) and label:
+            person = RawPart(part.where["person"], name=label)
+            person.add_fields(written, person.pointer)
+            raw.persons.append(person)
+            part.fields["person"] = label
 
 
 def _read_persons(raw: RawDiagram, diagram: Diagram, report: Report, setting: Setting) -> None:
@@ -143,12 +164,15 @@ def _read_node(part: RawPart, diagram: Diagram, known: dict[str, NodeType], unre
         report.error("duplicate_label", message, part.where["label"], hint="Labels are unique.", node=named)
         return
     word = part.fields.get("type")
-    kind = known.get(word) or known.get(word.lower()) if isinstance(word, str) else None
+    kind = known.get(word) or known.get(_plain_type(word)) if isinstance(word, str) else None
     if kind is None:
         unread.add(named)
         at = part.where.get("type", part.pointer)
         if word is None:
             report.error("missing_field", "«type» is missing.", at, node=named, hint="Write `type: person_job`.")
+        elif isinstance(word, str) and _plain_type(word) in REFUSED:
+            instead = REFUSED[_plain_type(word)]
+            report.error("refused_type", f"Nodes of the type «{word}» are not run here.", at, node=named, hint=instead)
         else:
             hint = did_you_mean(str(word), known, "The reference of diagrams lists the node types.")
             report.error("unknown_type", f"There is no node type «{word}».", at, node=named, hint=hint)
@@ -157,6 +181,11 @@ def _read_node(part: RawPart, diagram: Diagram, known: dict[str, NodeType], unre
     if not kind.open:
         unknown_fields(rest, kind.fields, part.pointer, report, where=part.where, node=named, also=("props",))
     diagram.nodes[named] = DiagramNode(named, kind, fields, part.pointer, part.where, rest)
+
+
+def _plain_type(word: str) -> str:
+    """A type as we write it: `PersonJob` and `PERSON_JOB` are person_job."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).lower()
 
 
 def _check_label(label: Any, part: RawPart, report: Report) -> bool:

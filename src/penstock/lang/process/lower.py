@@ -201,7 +201,7 @@ def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContex
         default = conditions.default == flow.id
         if flow.id in conditions.conditions:
             text, at = conditions.conditions[flow.id]
-            guard = check_expression(text, shared, at, source.id)
+            guard = check_expression(text, shared, at, source.id, condition=True)
     return Edge(
         id=flow.id, src=fragments[source.id].exit, dst=fragments[target].entry, port=port, guard=guard,
         default=default, label=flow.fields.name,

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.errors import PenstockError
+from penstock.errors import ExprSyntaxError, PenstockError
 from penstock.expr import compile_expression, foreign_constant
 from penstock.lang.contract import Setting
-from penstock.lang.process import feel
+from penstock.lang.process import feel_text
 from penstock.lang.process.durations import is_rough, milliseconds
 from penstock.lang.process.expression_names import instance_variables
 from penstock.lang.process.flow_conditions import FlowConditions, read_flow_conditions, unwrapped
@@ -19,7 +19,6 @@ from penstock.lang.report import ElementReport, Report
 from penstock.net.model import Net
 
 _RESERVED_KEYS = ("$expr", "$template")
-_ONE_EXPRESSION = re.compile(r"\$\{[^{}]*\}\Z", re.S)
 
 
 @dataclass
@@ -84,7 +83,7 @@ class LoweringContext(ElementReport):
     def value(self, value: Any, path: str, *known: str) -> Any:
         """The author's value, in which a text that is one ${…} becomes the expression."""
         if isinstance(value, str):
-            if _ONE_EXPRESSION.match(value.strip()):
+            if _is_one_expression(value.strip()):
                 return {"$expr": self.expression(value, path, *known) or "null"}
             return value
         if isinstance(value, list):
@@ -132,13 +131,15 @@ class LoweringContext(ElementReport):
         return duration_ms or 0, None
 
 
-def check_expression(text: str, shared: SharedContext, at: str, node: str, *known: str) -> str | None:
-    if text.startswith("=") and (refused := feel.refusal(text)) is not None:
-        message = f"This FEEL is not translated: {refused}"
-        hint = (
-            "Work it out in a task before (a script, a decision) and name its result, or write ${…} with our functions."
-        )
-        shared.report.error("expression_syntax", message, at, hint=hint, node=node)
+def check_expression(
+    text: str, shared: SharedContext, at: str, node: str, *known: str, condition: bool = False
+) -> str | None:
+    """The text of the expression that the net has; what begins with `=` is FEEL, and a `condition` asks for true."""
+    try:
+        text = feel_text.as_expression(text, condition=condition) if text.startswith("=") else text
+    except ExprSyntaxError as refused:
+        message = f"This FEEL cannot be read: {refused}"
+        shared.report.error("expression_syntax", message, at, hint=refused.hint, node=node)
         return None
     try:
         compiled = compile_expression(text, words=True)
@@ -173,3 +174,20 @@ def quoted(text: str) -> str:
     if '"' not in text:
         return f'"{text}"'
     return "fn.concat(" + ', "\'", '.join(f"'{part}'" for part in text.split("'")) + ")"
+
+
+def _is_one_expression(text: str) -> bool:
+    """Whether all of it is one ${…}, in which there may be braces and texts of its own."""
+    depth, quote = 0, ""
+    for at, letter in enumerate(text[1:] if text.startswith("${") else "", 1):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in ("'", '"'):
+            quote = letter
+        elif letter == "{":
+            depth += 1
+        elif letter == "}":
+            depth -= 1
+            if not depth:
+                return at == len(text) - 1
+    return False

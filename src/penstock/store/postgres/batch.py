@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from penstock.errors import StoreError
+from penstock.store import deployment_tables as D
 from penstock.store import execution_tables as E
 from penstock.store import run_tables as R
 from penstock.store import table_shape as shape
@@ -195,6 +196,7 @@ WRITES: tuple[Write, ...] = (
     _insert("memo", R.MEMO, replace=_ALL, once=_last(0)),
     _insert("blobs", R.BLOB, ignore=True),
     _insert("judgment", T.JUDGMENT, replace=_ALL, once=_pair),
+    _insert("artifact_use", D.ARTIFACT_USE, replace=_ALL, once=_last(0, 1, 2, 3)),
     # a run that was revived and has failed again is still one letter
     _insert("letter", T.LETTER, leave="no", replace=_LETTER_OVER, once=_last(1), key=("run",)),
     _change("letter_gone", T.LETTER, "", ("run",), ("text",), _last(0), key=("run",)),

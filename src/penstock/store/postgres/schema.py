@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.kernel.state import STATUS
+from penstock.store.deployment_tables import DEPLOYMENT_TABLES
 from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
 from penstock.store.file_views import FILE_VIEWS, file_views
@@ -15,6 +16,7 @@ from penstock.store.schema import (
     first_of,
     waits_of_tenants,
 )
+from penstock.store.simulation_tables import SIMULATION_TABLES
 from penstock.store.table_shape import Column, Index, Table, check_of
 from penstock.store.tables import (
     API_KEY,
@@ -223,4 +225,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *waits_of_tenants(create(WAITING)),
     ),
     6: _new(*TASK_TABLES),
+    7: _new(*DEPLOYMENT_TABLES, *SIMULATION_TABLES),
 }

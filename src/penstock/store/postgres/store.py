@@ -66,6 +66,7 @@ _REBUILT = frozenset({
     "firing", "wait", "unwait", "item_new", "item_moved", "item_renumbered", "work_new", "work_moved",
     "incident", "cause",
     "judgment", "execution_new", "execution_moved", "stage_log", "usage", "task", "task_agent", "task_execution",
+    "artifact_use",
 })  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from penstock.app.access.candidates import Who, for_anybody, id_of
+from penstock.app.deployments.rollouts import refuse_live
 from penstock.app.engine import Engine
 from penstock.app.language import AppLanguage, app_language
 from penstock.app.releases.triggers import EventReceipt, event_row, receipt_of
@@ -35,6 +36,7 @@ from penstock.host.embedded import ReplyWaiter
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED, STATUS
+from penstock.lang.rollout_net import ROLLOUT
 from penstock.net.author import author
 from penstock.store.address import driver_of
 from penstock.store.run_store import RunRow
@@ -150,6 +152,8 @@ class RunCommands:
 
     async def cancel(self, run: str, mode: str) -> None:
         row = self.door.row(run)
+        if self.door.nets.get(row.net).net.name == ROLLOUT.name:
+            refuse_live(self.door.store, row)
         if await self._language(row).cancel(self.door, row):
             return
         calls = await self._calls(run)

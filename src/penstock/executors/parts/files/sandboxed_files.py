@@ -31,7 +31,7 @@ _LEDGER_MAX = 1024 * 1024
 _MATCHES_MAX = 1000
 _NO_POLICY = PathPolicy()
 
-__all__ = ["MAX_BYTES", "PathRefused", "TooLarge", "append", "match", "names_of", "read", "write"]
+__all__ = ["MAX_BYTES", "PathRefused", "TooLarge", "append", "match", "names_of", "open_to_read", "read", "write"]
 
 
 class TooLarge(ValueError):
@@ -105,6 +105,17 @@ def read(root: Path, path: str, limit: int = MAX_BYTES, policy: PathPolicy = _NO
     if len(data) > limit:
         raise TooLarge(f"the file has more than {limit} bytes")
     return data
+
+
+def open_to_read(root: Path, path: str, policy: PathPolicy = _NO_POLICY) -> int:
+    """The descriptor of a plain file, which the caller closes. Raises FileNotFoundError or PathRefused."""
+    names = _inside(root, path, policy)
+    with _folder(root, names[:-1], create=False) as folder:
+        handle = _open(names[-1], os.O_RDONLY | os.O_NONBLOCK, folder)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise PathRefused("it is not a plain file")
+    return handle
 
 
 def write(root: Path, path: str, data: bytes, key: str, policy: PathPolicy = _NO_POLICY) -> None:

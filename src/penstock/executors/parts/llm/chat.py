@@ -16,14 +16,13 @@ import msgspec
 from penstock.executors.contract import Failed, Request, Services, failed
 from penstock.executors.parts.exceptions import operator_secrets, scrub_failure, secrets_of
 from penstock.executors.parts.json_values import NotJson, duration_ms, json_value
+from penstock.executors.parts.llm.services import endpoint_of
 from penstock.executors.parts.network.egress_policy import egress_policy_of
 from penstock.executors.parts.network.http_call import HttpCall, HttpReply
 from penstock.executors.parts.network.http_client import send
 from penstock.executors.parts.network.http_failures import CALL_ERRORS, call_failure, status_failure
 from penstock.executors.parts.secrets import Secrets
 
-BASE_URL = "https://api.openai.com/v1"
-MODEL = "gpt-4.1-mini"
 ChatMessage = dict[str, str]
 #: of a conversation with tools: what a model says may be calls
 ConversationEntry = dict[str, Any]
@@ -97,21 +96,19 @@ class Chat(msgspec.Struct, frozen=True):
 
     async def _post(self, entries: list[Any], more: Mapping[str, Any], turn: int, secrets: Secrets) -> HttpReply:
         person, request, settings = self.person, self.request, self.services.settings
-        own = person.get("base_url")
-        base = str(own or settings.get("llm.base_url") or BASE_URL).rstrip("/")
-        key = person.get("api_key") or (None if own else settings.get("llm.api_key"))
-        trusted = [urlsplit(base).hostname or ""] if not own and settings.get("llm.base_url") else []
-        body: dict[str, Any] = {"model": person.get("model") or settings.get("llm.model") or MODEL, "messages": entries}
+        endpoint = endpoint_of(person, settings)
+        trusted = [urlsplit(endpoint.base_url).hostname or ""] if endpoint.trusted else []
+        body: dict[str, Any] = {"model": endpoint.model, "messages": entries}
         body |= {name: person[name] for name in ("temperature", "max_tokens") if person.get(name) is not None}
         body |= more
         own_key = f"{request.key}#{turn}" if turn else request.key
         headers = [("Content-Type", "application/json"), ("Idempotency-Key", own_key)]
-        if key:
-            headers.append(("Authorization", f"Bearer {secrets.fill(str(key))}"))
+        if endpoint.key:
+            headers.append(("Authorization", f"Bearer {secrets.fill(str(endpoint.key))}"))
         limit = min(duration_ms(person.get("timeout"), 120_000), request.timeout_ms or 86_400_000)
         call = HttpCall(
             method="POST",
-            url=f"{base}/chat/completions",
+            url=f"{endpoint.base_url}/chat/completions",
             headers=tuple(headers),
             content=msgspec.json.encode(body),
             timeout_s=limit / 1000,

@@ -17,6 +17,7 @@ import msgspec
 
 from penstock.errors import ExprError, ExprSyntaxError
 from penstock.executors.contract import Failed, Request, Services, Tenant, failed
+from penstock.executors.parts.deployed_versions import in_use
 from penstock.executors.parts.json_schema import schema_failure as author_mismatch
 from penstock.executors.parts.json_values import NotJson
 from penstock.executors.parts.llm.answer_json import answer_json
@@ -106,7 +107,7 @@ async def judge_by_llm(
     """The model's verdict. Raises NoAnswer, whose failure names the code of C-80 and the tokens that were spent."""
     tenant = services.tenant(request.tenant) if services.tenant is not None else None
     chosen = _chosen(policy, data, request, services)
-    prompt = _prompt(policy, tenant)
+    prompt = _prompt(policy, tenant, request)
     messages = _messages(prompt, data, context, request, chosen.secrets)
     limit = (request.timeout_ms or 60_000) * _SHARE / 1000
     try:
@@ -182,10 +183,10 @@ def _verdict(value: Mapping[str, Any]) -> Verdict:
 # ---- the question ----------------------------------------------------------------------------------------------------
 
 
-def _prompt(policy: Mapping[str, Any], tenant: Tenant | None) -> Mapping[str, Any]:
+def _prompt(policy: Mapping[str, Any], tenant: Tenant | None, request: Request) -> Mapping[str, Any]:
     asked = policy.get("prompt_id")
     name = str(asked or "judgment_default")
-    prompt = tenant.find("prompt", name) if tenant is not None else None
+    prompt = in_use(tenant, "prompt", name, request) if tenant is not None else None
     if prompt is None:
         if asked and name != "judgment_default":
             raise NoAnswer(failed("TEMPLATE_NOT_FOUND", "validation", f"There is no prompt «{name}»."))

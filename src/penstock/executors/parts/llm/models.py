@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 
 from penstock.executors.contract import Request, Services, Tenant, failed
+from penstock.executors.parts.deployed_versions import in_use
 from penstock.executors.parts.exceptions import secrets_of
-from penstock.executors.parts.llm.chat import MODEL, NoAnswer
+from penstock.executors.parts.llm.chat import NoAnswer
+from penstock.executors.parts.llm.services import MODEL
 from penstock.executors.parts.secrets import SecretMissing, Secrets
 
 
@@ -28,7 +30,7 @@ def model_of(config: Mapping[str, Any], request: Request, services: Services, ot
     """The model that a node names: an artifact of that name, else the provider's own name. Raises NoAnswer."""
     tenant = services.tenant(request.tenant) if services.tenant is not None else None
     name = str(config.get("model") or "")
-    artifact = (tenant.find("model", name) if tenant is not None and name else None) or {}
+    artifact = (in_use(tenant, "model", name, request) if tenant is not None and name else None) or {}
     wanted = config.get("connection") or artifact.get("connection")
     connection = tenant.find("connection", str(wanted or "default_llm")) if tenant is not None else None
     if connection is None and wanted:

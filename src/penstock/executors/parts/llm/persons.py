@@ -1,4 +1,4 @@
-"""Persons answer prompts: mock, echo and script by themselves (D-X.17), openai over a network."""
+"""Persons answer prompts: mock, echo and script by themselves (D-X.17), models over a network, or a program."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ import msgspec
 from penstock.executors.contract import Input, Request, Services, failed
 from penstock.executors.parts.json_values import NotJson, as_text, json_value
 from penstock.executors.parts.llm.chat import Chat, ChatMessage, NoAnswer
+from penstock.executors.parts.llm.claude_code import ask_claude_code
+from penstock.executors.parts.llm.services import CHAT_SERVICES, CLAUDE_CODE, MODEL_SERVICES
+from penstock.executors.parts.variables import with_shared
 
-SERVICES = ("mock", "echo", "script", "openai")
+SERVICES = ("mock", "echo", "script", *MODEL_SERVICES)
 CONVERSATION = "conversation_state"
 #: How many of the messages before are remembered; names of memory profiles (D-X.14).
 MEMORY = {"FULL": 1000, "FOCUSED": 40, "MINIMAL": 5, "GOLDFISH": 0}
@@ -42,7 +45,10 @@ async def ask_person(
     if isinstance(delay, int | float) and delay > 0:
         await asyncio.sleep(delay / 1000)
     prompt = messages[-1]["content"] if messages else ""
-    if service == "openai":
+    if service == CLAUDE_CODE:
+        answer = await ask_claude_code(person, messages, request, services)
+        return PersonAnswer(answer.text, answer.usage, answer.model)
+    if service in CHAT_SERVICES:
         answer = await Chat(person, request, services).complete(messages, schema=schema, turn=turn)
         return PersonAnswer(answer.text, answer.usage, answer.model)
     if service == "mock":
@@ -98,7 +104,7 @@ def prompt_variables(request: Request) -> dict[str, Any]:
             for name in (input.var, "" if position else "default"):
                 if name:
                     values[name] = last
-    return values
+    return with_shared(request.args, values)
 
 
 def is_conversation(input: Input) -> bool:

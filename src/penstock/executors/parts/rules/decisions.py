@@ -6,17 +6,21 @@ from collections.abc import Callable, Collection, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
-from penstock.errors import ExprNotSupported, ExprSyntaxError
+from penstock.errors import ExprSyntaxError
+from penstock.executors.parts.rules.dmn.pack_form import ModelDecisions, compile_model
 from penstock.executors.parts.rules.expressions import ExpressionCompiler
-from penstock.executors.parts.rules.feel import NotSupported, compile_value
-from penstock.executors.parts.rules.feel.types import Convert, Type, Unfit, converter
-from penstock.executors.parts.rules.feel.values import plain
+from penstock.executors.parts.rules.feel_texts import FeelValue, compile_value, plain, reading
+from penstock.executors.parts.rules.hit_policy import TableResult
 from penstock.executors.parts.rules.pack import Pack, SubDecision, read_table
-from penstock.executors.parts.rules.table import CompiledTable, NotAllowed, TableResult, compile_table
+from penstock.executors.parts.rules.plain_types import plain_type
+from penstock.executors.parts.rules.table import CompiledTable, compile_table, fitting
+from penstock.feel import coerced, from_python
+from penstock.feel.evaluation import Exceeded, Fault
+from penstock.feel.types import ANY, Type
 from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
 
-FEEL_HINT = "Write it with what docs/reference/feel.md lists, or as a table."
+FEEL_HINT = "docs/reference/feel.md says how FEEL is written; or make it a table."
 
 
 class CompiledDecision(NamedTuple):
@@ -26,34 +30,29 @@ class CompiledDecision(NamedTuple):
     variable: str
     decide: Callable[[Mapping[str, Any]], TableResult]
     size: int = 1  # conditions
-    convert: Convert | None = None  # to the type of its result
+    type: Type = ANY  # of its result
 
     def typed(self, result: TableResult) -> TableResult:
         """The result as its type has it; DMN: what is not of the type is null."""
-        if self.convert is None:
+        if self.type == ANY:
             return result
         try:
-            value = self.convert(result.value)
-        except Unfit:
+            value = coerced(from_python(result.value), self.type)
+        except Fault:
             return TableResult(None, result.lines, [])
         return result if value is result.value else _valued(value)._replace(lines=result.lines)
-
-    def plain(self, result: TableResult) -> TableResult:
-        try:
-            return result._replace(value=plain(result.value), records=plain(result.records))
-        except NotSupported as refusal:
-            raise ExprNotSupported(why=str(refusal), expression=self.id) from None
 
 
 class Decisions:
     """All decisions in the order in which they are made; the last one is judged."""
 
     def __init__(
-        self, order: list[CompiledDecision], inputs: Mapping[str, Convert] | None = None, *, keeps_moments: bool = False
+        self, order: list[CompiledDecision], inputs: Mapping[str, Type] | None = None, *, in_feel: bool = False
     ) -> None:
-        """`inputs` read the data's fields as what they are; `keeps_moments`: every text is FEEL, so that results stay
-        dates and decimals for those that require them."""
-        self.order, self.inputs, self.keeps_moments = order, list((inputs or {}).items()), keeps_moments
+        """`inputs` say what the data's fields are; `in_feel`: every text is FEEL, so that inputs and results stay dates
+        and decimals for those that require them."""
+        self.order, self.in_feel = order, in_feel
+        self.inputs = [(name, type) for name, type in (inputs or {}).items() if type != ANY]
         self.size = sum(decision.size for decision in order)
 
     def decide(self, view: dict[str, Any]) -> tuple[TableResult, list[str]]:
@@ -61,54 +60,58 @@ class Decisions:
         matched: list[str] = []
         result = TableResult(None, [], [])
         alone = len(self.order) == 1
-        for name, convert in self.inputs:
+        for name, type in self.inputs:
             if name in view:
-                try:
-                    view[name] = convert(view[name])
-                except Unfit as wrong:
-                    raise NotAllowed(f"«{name}»: {wrong}") from None
+                value = fitting(type, from_python(view[name]), name)
+                view[name] = value if self.in_feel else plain(value, name)
         for decision in self.order:
             result = decision.typed(decision.decide(view))
-            plainly = decision.plain(result)
-            view[decision.variable] = result.value if self.keeps_moments else plainly.value
+            shown = result._replace(value=plain(result.value, decision.id), records=plain(result.records, decision.id))
+            view[decision.variable] = result.value if self.in_feel else shown.value
             matched += [line.id if alone else f"{decision.id}.{line.id}" for line in result.lines]
-            result = plainly
+            result = shown
         return result, matched
 
 
-def compile_decisions(pack: Pack, texts: ExpressionCompiler, report: Report) -> Decisions:
-    """The pack's table or decisions; what is wrong is in the report."""
+def compile_decisions(pack: Pack, texts: ExpressionCompiler, report: Report) -> Decisions | ModelDecisions:
+    """The pack's DMN model, table or decisions; what is wrong is in the report."""
+    if pack.dmn is not None:
+        model = compile_model(pack.dmn, pack.result)
+        report.findings += model.findings
+        texts.reads |= model.reads
+        return model.decisions if model.decisions is not None else Decisions([])
     names = {
         *pack.names,
         *(decision.variable or decision.name or decision.id for decision in pack.decisions),
         *pack.variables,
     }
-    inputs = {name: _converter(type, child_pointer("/types", name), report) for name, type in pack.types.items()}
+    inputs = {name: _type(type, child_pointer("/types", name), report) for name, type in pack.types.items()}
     if pack.table is not None:
         grid = compile_table(read_table(pack.table, "/table", report, ""), "/table", report, names)
-        return Decisions([CompiledDecision("table", "table", grid.decide, grid.size)], inputs)
+        alone = [CompiledDecision("table", "table", grid.decide, grid.size)]
+        return Decisions(alone, inputs, in_feel=pack.table.get("language") == "feel")
     made = {
         decision.id: _compile_decision(decision, index, texts, report, names)
         for index, decision in enumerate(pack.decisions)
     }
     order = _order(pack, report)
     languages = {(decision.table or {}).get("language", decision.language) for decision in pack.decisions}
-    return Decisions([made[id] for id in order], inputs, keeps_moments=languages == {"feel"})
+    return Decisions([made[id] for id in order], inputs, in_feel=languages == {"feel"})
 
 
-def _converter(type: Type, at: str, report: Report, *, whole: bool = False) -> Convert:
+def _type(type: Any, at: str, report: Report) -> Type:
     try:
-        return converter(type, whole=whole)
+        return plain_type(type)
     except ExprSyntaxError as wrong:
         report.error("expression", str(wrong), at, hint=wrong.hint)
-        return lambda value: value
+        return ANY
 
 
 def _compile_decision(
     decision: SubDecision, index: int, texts: ExpressionCompiler, report: Report, names: Collection[str]
 ) -> CompiledDecision:
     at, variable = f"/decisions/{index}", decision.variable or decision.name or decision.id
-    convert = _converter(decision.type, child_pointer(at, "type"), report, whole=True) if decision.type else None
+    type = _type(decision.type, child_pointer(at, "type"), report) if decision.type else ANY
     if (decision.table is None) == (not decision.expression):
         message = f"The decision «{decision.id}» is a table or an expression."
         report.error(
@@ -118,7 +121,7 @@ def _compile_decision(
     if decision.table is not None:
         table = read_table(decision.table, child_pointer(at, "table"), report, decision.id)
         grid: CompiledTable = compile_table(table, child_pointer(at, "table"), report, names, decision.id)
-        return CompiledDecision(decision.id, variable, grid.decide, grid.size, convert)
+        return CompiledDecision(decision.id, variable, grid.decide, grid.size, type)
     spot = child_pointer(at, "expression")
     if decision.language == "feel":
         try:
@@ -126,12 +129,20 @@ def _compile_decision(
         except ExprSyntaxError as wrong:
             report.error("expression", str(wrong), spot, node=decision.id, hint=FEEL_HINT)
             return CompiledDecision(decision.id, variable, _nothing)
-        return CompiledDecision(decision.id, variable, lambda view: _valued(value(view)), 1, convert)
+        return CompiledDecision(decision.id, variable, lambda view: _in_feel(value, view), 1, type)
     expression = texts.expression(decision.expression, spot, decision.id)
     if expression is None:
         return CompiledDecision(decision.id, variable, _nothing)
     run = expression.run
     return CompiledDecision(decision.id, variable, lambda view: _valued(run(view)))
+
+
+def _in_feel(text: FeelValue, view: Mapping[str, Any]) -> TableResult:
+    row = reading(view, text.names)
+    try:
+        return _valued(text.value(row))
+    except (Exceeded, RecursionError) as error:
+        raise row.run.limit(error) from None
 
 
 def _valued(value: Any) -> TableResult:

@@ -15,9 +15,10 @@ import msgspec
 
 from penstock.errors import DocumentInvalid, ExprError, ExprTypeError, Finding
 from penstock.executors.parts.rules.decisions import Decisions, compile_decisions
+from penstock.executors.parts.rules.dmn.pack_form import ModelDecisions
 from penstock.executors.parts.rules.expressions import Computed, ExpressionCompiler
+from penstock.executors.parts.rules.hit_policy import NotAllowed, TableConflict
 from penstock.executors.parts.rules.pack import RANK, Default, Pack, Rule, Test, document_of, read_pack
-from penstock.executors.parts.rules.table import NotAllowed, TableConflict
 from penstock.executors.parts.rules.views import JudgedData, JudgmentNames
 from penstock.expr import equal, kind_of, text_of
 from penstock.lang.document import Document
@@ -161,9 +162,10 @@ class Judge:
         self._rules = [compiled for compiled, rule in zip(rules, pack.rules, strict=True) if rule.enabled]
         if pack.hit_policy == "priority":
             self._rules.sort(key=lambda rule: -rule.priority)
-        self._decisions: Decisions | None = None
-        if pack.table is not None or pack.decisions:
+        self._decisions: Decisions | ModelDecisions | None = None
+        if pack.table is not None or pack.decisions or pack.dmn is not None:
             self._decisions = compile_decisions(pack, texts, report)
+        self.reads = frozenset(texts.reads)
         self.size = len(rules) if self._decisions is None else self._decisions.size  # conditions that a row may cost
 
     def judge(self, data: Any, context: Any = None, outer: Mapping[str, Any] = _NOTHING) -> Verdict:
@@ -212,7 +214,7 @@ class Judge:
             raise _failed(error, rule.id if rule is not None else "") from None
         return _verdict(opinions, [hit[0].id for hit in hits])
 
-    def _by_decisions(self, decisions: Decisions, base: JudgmentNames) -> Verdict:
+    def _by_decisions(self, decisions: Decisions | ModelDecisions, base: JudgmentNames) -> Verdict:
         ground = JudgedData(base["data"], base)
         opinions: list[_Opinion] = []
         matched: dict[str, None] = {}
@@ -309,9 +311,10 @@ def _built(document: Document) -> tuple[Judge, list[Finding]]:
     return Judge(read_pack(document, report), report), report.findings
 
 
-def try_pack(judge: Judge) -> list[TestResult]:
-    """The pack's own tests (C-83), in their order."""
-    return [_run_test(judge, test, test.name or f"#{index + 1}") for index, test in enumerate(judge.pack.tests)]
+def try_pack(judge: Judge, most: int | None = None) -> list[TestResult]:
+    """The pack's own tests (C-83), in their order; `most`: only so many."""
+    tests = judge.pack.tests[:most]
+    return [_run_test(judge, test, test.name or f"#{index + 1}") for index, test in enumerate(tests)]
 
 
 def _run_test(judge: Judge, test: Test, name: str) -> TestResult:

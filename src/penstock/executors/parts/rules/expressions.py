@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from penstock.errors import ExprError, ExprSyntaxError
 from penstock.expr import RESERVED_ROOTS, Expression, compile_expression, compile_template, foreign_constant
 from penstock.expr.nodes import Literal, Name, Node, Path
+from penstock.expr.root_names import HOST_ROOTS
 from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
 
@@ -29,6 +30,7 @@ class ExpressionCompiler:
 
     def __init__(self, report: Report, variables: Collection[str]) -> None:
         self.report, self.variables = report, variables
+        self.reads: set[str] = set()  # what the host must have: the clock, the calendar, the configuration
 
     def expression(self, text: str, at: str, node: str = "", *, fields: bool = True) -> Expression | None:
         return self._compiled(compile_expression, text, at, node, fields)
@@ -44,6 +46,7 @@ class ExpressionCompiler:
         except (ExprSyntaxError, ExprError) as wrong:
             self.report.error("expression", str(wrong), at, node=node, hint=wrong.hint)
             return None
+        self.reads |= expression.roots & HOST_ROOTS
         if "secrets" in expression.roots:
             message = "A rule pack reads no secrets."
             hint = "Judge what a secret has fetched, not the secret."

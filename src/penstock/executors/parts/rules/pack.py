@@ -1,8 +1,8 @@
 """The fields of a rule pack (C-53), and reading one; everything that is wrong is reported at once.
 
-A pack has one of three forms: `rules`, each with a condition; one `table`; or several `decisions` (tables and
-expressions) that need each other's results. `params` are values that rules read as `params.NAME`; `variables` are
-expressions that rules read by their bare name. A text with `${…}` in `params` is computed, too.
+A pack has one of four forms: `rules`, each with a condition; one `table`; several `decisions` (tables and expressions)
+that need each other's results; or `dmn`, a DMN model. `params` are values that rules read as `params.NAME`;
+`variables` are expressions that rules read by their bare name. A text with `${…}` in `params` is computed, too.
 """
 
 from __future__ import annotations
@@ -140,6 +140,7 @@ class Pack(Fields):
     rules: list[Any] = []
     table: dict[str, Any] | None = None
     decisions: list[Any] = []
+    dmn: dict[str, Any] | None = None  # {model: a DMN file as a text, imports: [the files that it imports]}
     names: list[str] = []  # that FEEL texts may read; needed only for those with spaces
     #: What the data's fields are: number, string, boolean, date, time, date and time, days and time duration, years and
     #: months duration, {list: type}, {fields: {name: type}} or {type, values: unary tests}.
@@ -212,9 +213,9 @@ def _unique(ids: list[str], at: str, what: str, report: Report) -> None:
 
 
 def _one_form(pack: Pack, report: Report) -> None:
-    forms = [name for name in ("rules", "table", "decisions") if getattr(pack, name)]
+    forms = [name for name in ("rules", "table", "decisions", "dmn") if getattr(pack, name)]
     if len(forms) > 1:
         message = f"A pack has one form; here are {' and '.join(forms)}."
         report.error("two_forms", message, f"/{forms[1]}", hint="Make two packs of it.")
     if not forms:
-        report.error("no_rules", "The pack has no rules.", "", hint="Write `rules`, a `table` or `decisions`.")
+        report.error("no_rules", "The pack has no rules.", "", hint="Write `rules`, a `table`, `decisions` or `dmn`.")

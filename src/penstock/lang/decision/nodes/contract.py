@@ -17,7 +17,8 @@ Exits = tuple[tuple[str, str], ...]
 @dataclass(frozen=True)
 class Fragment:
     """The part of the net that one node becomes. Edges lead to `entry` and leave from `exit`; `core` does the work.
-    `ports` says where other outcomes leave: failed, rejected, timeout, alternative."""
+    `ports` says where other outcomes leave: failed, rejected, timeout, alternative, rolled_back. `first` has the
+    author's condition, where that is not the core."""
 
     nodes: tuple[Node, ...]
     entry: str
@@ -25,6 +26,7 @@ class Fragment:
     core: str
     edges: tuple[Edge, ...] = ()
     ports: Mapping[str, Exits] = field(default_factory=dict)
+    first: str = ""
 
 
 Lower = Callable[[Any, LoweringContext], Fragment]

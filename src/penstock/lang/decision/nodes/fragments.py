@@ -22,6 +22,8 @@ _UNITS = {
     "duration_ms": 1, "duration_seconds": 1000, "duration_minutes": 60_000, "duration_hours": HOUR,
     "duration_days": 24 * HOUR,
 }  # fmt: skip
+#: Node types that say themselves who is told of what.
+_OWN_NOTIFICATIONS = ("APPROVAL", "COMPENSATION", "DEPLOY", "ROLLBACK")
 #: The timeout of effects that the lowering adds: fetching, checking.
 ADDED_EFFECT_TIMEOUT_MS = 30_000
 
@@ -210,7 +212,7 @@ def _with_external_reads(fragment: Fragment, f: NodeFields, context: LoweringCon
     A condition that needs none of it is evaluated first. A fetch that failed and was skipped skips the node."""
     if not context.external_reads:
         return fragment
-    core = next(node for node in fragment.nodes if node.id == fragment.core)
+    core = next(node for node in fragment.nodes if node.id == (fragment.first or fragment.core))
     before = Node(
         id=f"{context.id}.context", kind="task", type="CONTEXT", origin=context.node.id, scope=context.scope,
         join=core.join, effect=Effect(executor="context", args=context.external_reads.args()),
@@ -235,10 +237,10 @@ def _with_external_reads(fragment: Fragment, f: NodeFields, context: LoweringCon
 
 
 def _with_notification(fragment: Fragment, f: NodeFields, context: LoweringContext) -> Fragment:
-    """W-4.0.3: a node with `notification` notifies of its success, and with `on_start` of its start. An approval has
-    notifications of its own."""
+    """W-4.0.3: a node with `notification` notifies of its success, and with `on_start` of its start. Approvals and
+    deployments have notifications of their own."""
     notification = f.notification
-    if not isinstance(notification, dict) or not notification or context.node.type.name in ("APPROVAL", "COMPENSATION"):
+    if not isinstance(notification, dict) or not notification or context.node.type.name in _OWN_NOTIFICATIONS:
         return fragment
     params = {"node_id": context.node.id, "node_name": f.name or context.node.id}
     notifier = notification_node(notification, params, context, template="node_notification_v1")
@@ -263,11 +265,12 @@ def port_edge(src: str, port: str, dst: str) -> Edge:
 
 
 def notification_node(
-    notification: dict[str, Any], params: dict[str, Any], context: LoweringContext, *, template: str
-) -> Node:
+    notification: dict[str, Any], params: dict[str, Any], context: LoweringContext, *, template: str,
+    built_in: bool = False,
+) -> Node:  # fmt: skip
     """A node that sends a notification when a token reaches it. It reads `event` and more from the token. The host
     delivers the message to each channel, and no path waits for that. Without channels the tenant's own are used
-    (W-4.6.6)."""
+    (W-4.6.6). A template that is `built_in` need not be registered."""
     template_field = notification.get("template", template)
     id = template_field.get("id", template) if isinstance(template_field, dict) else template_field
     more = template_field.get("params") if isinstance(template_field, dict) else None
@@ -275,7 +278,8 @@ def notification_node(
         **params,
         **(context.template_tree(more, "notification/template/params") if isinstance(more, dict) else {}),
     }
-    context.depend("template", id, "notification/template")
+    if not built_in or id != template:
+        context.depend("template", id, "notification/template")
     channels = notification.get("channels")
     if channels is not None and (
         not isinstance(channels, list) or not all(isinstance(channel, str) for channel in channels)

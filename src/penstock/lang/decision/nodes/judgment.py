@@ -64,6 +64,7 @@ class JudgmentPolicy(TemplatedFields):
 
 
 class JudgmentInput(OpenFields):
+    line_id: Annotated[str, Meta(description="The line that is judged, where rules differ by line.")] = ""
     data: Any = None
     context: dict[str, Any] = {}
 
@@ -96,6 +97,8 @@ def lower(f: JudgmentFields, context: LoweringContext) -> Fragment:
             "human_review_if": audit.human_review_if,
         },
     }  # fmt: skip
+    if input.line_id:
+        args["line"] = context.template_tree(input.line_id, "input/line_id")
     context.depend("rule_pack", policy.rule_pack_id, "policy/rule_pack_id")
     context.depend("prompt", policy.prompt_id, "policy/prompt_id")
     review = context.expression(audit.human_review_if, "audit/human_review_if", *RESULT, shapes={"decision": _DECISION})

@@ -44,6 +44,7 @@ def lower(f: ApiJobFields, context: LoweringContext) -> Fragment:
         context.warn_of_secrets(value, field)
     args: dict[str, Any] = {"method": f.method, "url": f.url}
     args |= without_defaults(f, "headers", "params", "body", "timeout", "auth_type", "auth_config")
+    args |= context.variables(args)
     return single_node(task_node(f, context, "http", args))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from penstock.lang.diagram.lowering_context import LoweringContext, quoted
+from penstock.lang.diagram.lowering_context import ROOTS, LoweringContext, quoted
 from penstock.lang.diagram.nodes.contract import (
     ANY,
     GROUP,
@@ -27,6 +27,7 @@ from penstock.lang.diagram.nodes.contract import (
     single_node,
     without_defaults,
 )
+from penstock.lang.diagram.statements import check_statements
 from penstock.lang.report import did_you_mean
 from penstock.net.model import MERGE, Edge, Effect, Node, Set
 
@@ -48,7 +49,13 @@ class ConditionFields(NodeFields):
         str, Meta(description="custom: over labelled inputs, epoch, counters.<label> and branches.<label>.")
     ] = ""
     skippable: Annotated[bool, Meta(description="Nodes after it wait for it only if they have nothing else.")] = False
+    negate: Annotated[
+        bool, Meta(description="The branches change places; in the light form `flipped: true` says it, too.")
+    ] = False
     loop_controller: Annotated[bool, Meta(description="Ways back into its loop begin a new epoch.")] = False
+    expose_index_as: Annotated[
+        str, Meta(max_length=200, description="A variable that counts its executions from 0, for every node to read.")
+    ] = ""
     node_indices: Annotated[
         list[str | int], Meta(description="nodes_executed: labels of the nodes, or their numbers from 0.")
     ] = []
@@ -83,12 +90,26 @@ def lower(f: ConditionFields, context: LoweringContext) -> Fragment:
                 "missing_field", "A condition needs «condition_type».", hint="Write `condition_type: custom`."
             )
         condition = "false"
-    return single_node(net_node(f, context, kind="route", port=_port(f, condition), join=join_of(f, context, ANY)))
+    parts = {"kind": "route", "port": _port(f, condition), "join": join_of(f, context, ANY)}
+    return single_node(net_node(f, context, **parts, **_counts(f, context)))
+
+
+def _counts(f: ConditionFields, context: LoweringContext) -> dict[str, Any]:
+    """Its executions so far in this epoch, as a variable of the run, set before it decides."""
+    if not f.expose_index_as:
+        return {}
+    if not f.expose_index_as.isidentifier() or f.expose_index_as in (*ROOTS, *context.names):
+        message = f"«{f.expose_index_as}» cannot be the name of a variable here."
+        hint = "Use letters, digits and underscores, and no name that a connection brings."
+        context.error("bad_variable", message, "expose_index_as", hint=hint)
+        return {}
+    return {"sets": (Set(name=f.expose_index_as, expr="visit - 1"),)}
 
 
 def _port(f: ConditionFields, condition: str) -> str:
-    """`flipped: true` swaps the handles (D-X.16); a list of two belongs to the drawing."""
-    yes, no = ("'condfalse'", "'condtrue'") if f.flipped is True else ("'condtrue'", "'condfalse'")
+    """`flipped: true` swaps the handles (D-X.16), as `negate` does; a list of two belongs to the drawing."""
+    swapped = (f.flipped is True) != f.negate
+    yes, no = ("'condfalse'", "'condtrue'") if swapped else ("'condtrue'", "'condfalse'")
     return f"fn.if({condition}, {yes}, {no})"
 
 
@@ -139,26 +160,28 @@ def _custom(f: ConditionFields, context: LoweringContext) -> str:
         hint = "Write `expression: score > 80`."
         context.error("missing_field", "`condition_type: custom` needs «expression».", hint=hint)
         return "false"
-    names_used = context.expression(f.expression, "expression")
-    if names_used is None:
+    read = context.expression(f.expression, "expression", f.expose_index_as)
+    if read is None:
         return "false"
+    expression, names_used = read
     if f.join_policy is None and len(names_used & context.names) > 1:
         message = f"«{context.label}» decides when the first input comes, but its expression uses several."
         context.warning("condition_takes_any", message, "expression", hint="Write `join_policy: all` to wait for all.")
-    return f"({f.expression}) == true"
+    return f"({expression}) == true"
 
 
 def _llm_decision(f: ConditionFields, context: LoweringContext) -> Fragment:
     """A person decides: a task asks, then the condition reads the answer and passes on what was judged.
 
     The task keeps that in a variable; the condition fires before anything else can write it."""
-    question = context.file(f.judge_by_file, "judge_by_file") if f.judge_by_file else f.judge_by
+    question = context.prompt(f.judge_by_file, "judge_by_file") if f.judge_by_file else f.judge_by
     if not f.person:
         context.error("missing_field", "`llm_decision` needs «person».", hint="Write `person: Name`.")
     if not question and not f.judge_by_file:
         context.error("missing_field", "`llm_decision` needs «judge_by».", hint="Write the question into `judge_by`.")
+    check_statements(question, "judge_by_file" if f.judge_by_file else "judge_by", context)
     args: dict[str, Any] = {"person": context.person(f.person), "prompt": question, "answer": "yes_no"}
-    args |= without_defaults(f, "memorize_to", "at_most")
+    args |= without_defaults(f, "memorize_to", "at_most") | context.variables(question)
     parts: dict[str, Any] = {} if f.timeout is None else {"timeout_ms": milliseconds(f.timeout)}
     if f.retry is not None:
         parts["retry"] = retry_of(f.retry)
@@ -171,8 +194,9 @@ def _llm_decision(f: ConditionFields, context: LoweringContext) -> Fragment:
     condition = f"fn.regex_match(fn.lower(fn.trim(fn.concat(default))), {YES})"
     judged_value = {"$expr": f"context[{quoted(variable)}]"}
     decide = Node(
-        id=context.label, kind="route", type=context.type, port=_port(f, condition), join=MERGE, value=judged_value
-    )
+        id=context.label, kind="route", type=context.type, port=_port(f, condition), join=MERGE, value=judged_value,
+        **_counts(f, context),
+    )  # fmt: skip
     edge = Edge(id=f"{ask.id}>{decide.id}", src=ask.id, dst=decide.id, var="answer")
     return Fragment((ask, decide), ask.id, decide.id, (edge,))
 

@@ -40,6 +40,7 @@ class NodeFields(Fields):
     label: Annotated[str, Meta(max_length=200, description="The node's name; unique in the diagram.")] = ""
     type: Annotated[str, Meta(description="What the node does.")] = ""
     position: Annotated[Any, Meta(description="Where the node is drawn.")] = None
+    metadata: Annotated[Any, Meta(description="Read and ignored.")] = None
     flipped: Annotated[bool | list[bool] | None, Meta(description="How the node is drawn.")] = None
     priority: Annotated[int | None, Meta(description="Of several ready nodes the smaller number goes first.")] = None
     join_policy: Annotated[

@@ -8,15 +8,18 @@ from msgspec import Meta
 
 from penstock.lang.diagram.lowering_context import LoweringContext, quoted
 from penstock.lang.diagram.nodes.contract import Fragment, NodeFields, NodeType
-from penstock.net.model import Node
+from penstock.net.model import Node, Set
 
 
 class StartFields(NodeFields):
     data: Annotated[Any, Meta(description="What the run begins with when it is given no input.")] = None
     trigger_mode: Annotated[str, Meta(description="Read and ignored: a run is started from outside.")] = ""
+    hook_event: Any = None
+    hook_filters: Any = None
     output_data_structure: Annotated[Any, Meta(description="Read and ignored.")] = None
 
     ALIASES: ClassVar[dict[str, str]] = {"custom_data": "data"}
+    IDLE: ClassVar[tuple[str, ...]] = ("hook_event", "hook_filters")
 
 
 def lower(f: StartFields, context: LoweringContext) -> Fragment:
@@ -28,9 +31,14 @@ def lower(f: StartFields, context: LoweringContext) -> Fragment:
     value = None
     if data is not None:
         value = {"$expr": f"fn.if(fn.is_empty(input), context.start_data[{quoted(context.label)}], input)"}
-    node = Node(id=context.label, kind="start", type=context.type, value=value)
-    if f.priority is not None:
-        node = Node(id=context.label, kind="start", type=context.type, value=value, priority=f.priority)
+    parts: dict[str, Any] = {} if f.priority is None else {"priority": f.priority}
+    if context.taken:
+        own = f"context.start_data[{quoted(context.label)}]"
+        parts["sets"] = tuple(
+            Set(name=name, expr=f"fn.if(fn.type_of(output) == 'object', output, {own})[{quoted(name)}]")
+            for name in sorted(context.taken)
+        )
+    node = Node(id=context.label, kind="start", type=context.type, value=value, **parts)
     return Fragment((node,), node.id, node.id, variables={} if data is None else {context.label: data})
 
 

@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from msgspec import Meta
 
-from penstock.errors import Place
+from penstock.errors import PenstockError, Place
+from penstock.lang.diagram.file_names import diagram_names, first_found
 from penstock.lang.diagram.lowering_context import LoweringContext, quoted
 from penstock.lang.diagram.nodes.contract import GROUP, Fragment, NodeType, WorkFields, net_node, work_parts
 from penstock.lang.report import did_you_mean
@@ -37,14 +38,20 @@ class SubDiagramFields(WorkFields):
     IDLE: ClassVar[tuple[str, ...]] = ("ignore_if_sub",)
 
 
+#: How the output of a diagram is called that has only one endpoint.
+_THE_OUTPUT = ("result", "output", "default")
+
+
 def lower(f: SubDiagramFields, context: LoweringContext) -> Fragment:
     child, children = _child(f, context)
     digest = content_hash(child) if child is not None else ""
     args: dict[str, Any] = {"net": digest, "name": child.name if child is not None else f.diagram_name}
     results = [n.result for n in child.nodes if n.result is not None] if child is not None else []
     if f.output_mapping:
-        args["outputs"] = context.checked_literal(f.output_mapping)
-        for name in f.output_mapping:
+        only = results[0] if len(results) == 1 else ""
+        mapping = {only if only and name in _THE_OUTPUT else name: to for name, to in f.output_mapping.items()}
+        args["outputs"] = context.checked_literal(mapping)
+        for name in mapping:
             if results and name not in results:
                 hint = did_you_mean(name, results, "Name an endpoint of the called diagram.")
                 context.error(
@@ -71,7 +78,7 @@ def _child(f: SubDiagramFields, context: LoweringContext) -> tuple[Net | None, d
         lowered, findings = call(context.report.document.inside(pointer, f.diagram))
         context.report.findings.extend(findings)
     else:
-        lowered, findings = call(f.diagram_name)
+        lowered, findings = call(_file_name(f.diagram_name, context))
         for finding in findings:
             has_place = finding.where != Place()  # a file that is not there has no place inside
             message = f"In «{f.diagram_name}» at {finding.where}: {finding.message}" if has_place else finding.message
@@ -84,11 +91,22 @@ def _child(f: SubDiagramFields, context: LoweringContext) -> tuple[Net | None, d
     return lowered.net, {**lowered.children, content_hash(lowered.net): lowered.net}
 
 
+def _file_name(name: str, context: LoweringContext) -> str:
+    """The file that a name without its ending means; the name itself when there is none."""
+    resolve = context.setting.resolve
+    if resolve is None:
+        return name
+    try:
+        return first_found(diagram_names(name), resolve)[0]
+    except (OSError, PenstockError):
+        return name
+
+
 def _input(f: SubDiagramFields, context: LoweringContext) -> Any:
     if f.input_mapping:
-        for text in context.checked_literal(f.input_mapping).values():
-            context.expression(text, "input_mapping")
-        return {name: {"$expr": text} for name, text in f.input_mapping.items()}
+        read = {name: context.expression(text, "input_mapping") for name, text in f.input_mapping.items()}
+        context.checked_literal(f.input_mapping)
+        return {name: {"$expr": found[0] if found else "null"} for name, found in read.items()}
     if f.pass_input_data or len(context.inputs) > 1:
         return {name: {"$expr": name} for name in sorted(context.names) if name.isascii()}
     return {"$expr": "default"} if context.inputs else None

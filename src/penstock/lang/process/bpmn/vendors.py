@@ -9,7 +9,7 @@ from typing import Any
 from penstock.errors import ExprSyntaxError
 from penstock.lang.process.bpmn.vocabulary import BPMN, CAMUNDA, ZEEBE
 from penstock.lang.process.bpmn.xml_tree import XmlElement
-from penstock.lang.process.feel import translated
+from penstock.lang.process.feel_text import as_expression
 
 _WRAPPED = re.compile(r"\A[#$]\{(.*)\}\Z", re.S)
 #: parts of a list, in which an expression may have commas of its own
@@ -28,13 +28,13 @@ _JBPM = {"ActorId": "user", "SwimlaneActorId": "user", "GroupId": "role"}
 
 
 def expression(text: str, *, condition: bool = False) -> str:
-    """An expression without its `${…}` or `#{…}`; FEEL, which begins with `=`, is translated. What would mean something
-    else here keeps its `=` and is refused by that."""
+    """An expression without its `${…}` or `#{…}`; FEEL, which begins with `=`, becomes a call of fn.feel. What cannot
+    be read keeps its `=` and is refused by that."""
     text = text.strip()
     if (match := _WRAPPED.match(text)) and "${" not in match[1] and "#{" not in match[1]:
         return match[1].strip()
     try:
-        return translated(text, condition=condition) if text.startswith("=") else text
+        return as_expression(text, condition=condition) if text.startswith("=") else text
     except ExprSyntaxError:
         return text
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from penstock.lang.process.expression_names import COUNTS, INSTANCE, SHORT, replaced_names
 from penstock.lang.process.fields import Multi
-from penstock.lang.process.flow_conditions import unwrapped
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.contract import Fragment, activity_fields
 from penstock.net.model import MERGE, Body, Node, Set
@@ -73,8 +72,8 @@ def _loop_body(multi: Multi, entry: str, context: LoweringContext) -> Body:
 def _condition(text: str, path: str, context: LoweringContext, counter: str) -> str | None:
     """A condition of several instances. Where a variable has the name of a count, the variable is meant (P-X.8)."""
     variables = {short: f"fn.coalesce(context.variables['{short}'], {name})" for short, name in SHORT.items()}
-    inner = unwrapped(text)
-    if context.expression(inner, path, "loopCounter", *COUNTS, *SHORT) is None:
+    inner = context.expression(text, path, "loopCounter", *COUNTS, *SHORT)
+    if inner is None:
         return None
     return replaced_names(inner, {**variables, "loopCounter": counter})
 

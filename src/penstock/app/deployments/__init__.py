@@ -1,0 +1,1 @@
+"""Deployments for people: what is rolled out, how it goes, and what somebody may do about it."""

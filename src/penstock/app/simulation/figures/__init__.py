@@ -1,0 +1,1 @@
+"""Many virtual runs added up: in several processes, as percentiles and shares."""

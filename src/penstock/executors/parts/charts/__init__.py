@@ -1,0 +1,1 @@
+"""Charts of results: Vega-Lite specs, and pictures of them."""

@@ -1,0 +1,1 @@
+"""Rollouts of artifacts: what is asked for, its stages, what is measured, and what is decided by it. Pure."""

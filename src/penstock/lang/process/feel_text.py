@@ -1,0 +1,61 @@
+"""FEEL of process files: `=amount > 1000` becomes a call of fn.feel that names the variables it reads.
+
+The kernel evaluates it with every other expression: it is pure, and what FEEL says about decimals, null and lists holds
+as it stands. A condition that is null is not met. A name of a function that is not called is a variable.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from penstock import feel
+from penstock.feel import nodes as N
+from penstock.lang.process.expression_names import ROOTS
+
+#: names of other things in expressions: a variable of such a name is read another way
+_TAKEN = ROOTS | {"True", "False", "None", "and", "or", "not"}
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_CLOCK = frozenset({"now", "today"})
+
+
+def as_expression(text: str, *, condition: bool = False) -> str:
+    """The expression for a text that begins with `=`; ExprSyntaxError says what cannot be read."""
+    source = text.strip()[1:].strip()
+    compiled = feel.compile(source)
+    if isinstance(compiled.node, N.Name):
+        name = _variable(compiled.node.name)  # it means the same in both languages
+        return f"{name} == true" if condition else name
+    variables = ", ".join(f"{_quoted(name)}: {_variable(name)}" for name in compiled.names)
+    clock = ", sys.now" if _reads_clock(compiled.node) else ""
+    call = f"fn.feel({_text(source)}, {{{variables}}}{clock})"
+    return f"{call} == true" if condition else call
+
+
+def _text(source: str) -> str:
+    """A string of expressions, which have no escapes: parts of it where both quotes are used."""
+    if "'" not in source:
+        return f"'{source}'"
+    if '"' not in source:
+        return f'"{source}"'
+    parts = re.split("(')", source)
+    quoted = [f'"{part}"' if part == "'" else f"'{part}'" for part in parts if part]
+    return f"[{', '.join(quoted)}]"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if '"' not in name else f"'{name}'"
+
+
+def _variable(name: str) -> str:
+    return name if _PLAIN.match(name) and name not in _TAKEN else f"context[{_quoted(name)}]"
+
+
+def _reads_clock(node: Any) -> bool:
+    if isinstance(node, N.Name) and node.name in _CLOCK:
+        return True
+    if isinstance(node, tuple | list):
+        return any(_reads_clock(part) for part in node)
+    if not isinstance(node, N.Node):
+        return False
+    return any(_reads_clock(getattr(node, field)) for field in type(node).__dataclass_fields__)
