@@ -249,8 +249,7 @@ class _Attempt:
             end = await self.workers.run(folder, limits, warm)
             if not is_lost(end, limits) or self.workers.closed or claim == CLAIMS:
                 break
-            for left in set(folder.iterdir()) - before:
-                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+            await in_thread(_remove_all_but, folder, before)
         return end
 
     def _limits(self) -> WorkerLimits:
@@ -361,6 +360,11 @@ async def _work_folder(store: ObjectStore) -> AsyncIterator[Path]:
         yield folder
     finally:
         await in_thread(shutil.rmtree, folder, True)
+
+
+def _remove_all_but(folder: Path, kept: set[Path]) -> None:
+    for left in set(folder.iterdir()) - kept:
+        shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
 
 
 def _number(value: Any, otherwise: int) -> int:
