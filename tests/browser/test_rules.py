@@ -75,6 +75,28 @@ def test_another_version_shows_what_it_changes(server: Server, window: Open) -> 
     expect(against.locator("ins").first).to_have_text("critical" if used == "2.0.0" else "warning")
 
 
+def test_nothing_is_tried_while_another_version_is_on_its_way(window: Open) -> None:
+    """A trial of the version that is left would vanish with it, and nobody would see why."""
+    page = window(VIEWER)
+    page.goto(f"/ops/rules/{TWO}")
+    button = page.get_by_role("button", name="판정해 보기")
+    expect(button).to_be_enabled()
+    shown = page.locator(".pack-version select").input_value()
+    other = "2.0.0" if shown == "2.1.0" else "2.1.0"
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.route(re.compile(rf"/rule-bench/{TWO}\?version={re.escape(other)}"), hold)
+    page.locator(".pack-version select").select_option(other)
+    expect(button).to_be_disabled()
+    held.pop().continue_()
+    button.click()
+    expect(page.locator(".trial-said")).to_be_visible()
+    expect(page.locator(".pack-version select")).to_have_value(other)
+
+
 def test_a_draft_is_tried_and_what_is_wrong_is_told(server: Server, window: Open, watch: Watch) -> None:
     """A draft is not saved; a mistake in its JSON has its line, one in its rules its place."""
     watch.excuse("/test", "status of 422")

@@ -13,7 +13,8 @@ import { Result } from "./Result";
 import { useRulesWords } from "./speech";
 import { useTrial } from "./useTrial";
 
-export function Bench({ pack, onTrial, onDraft }: { pack: PackDetail; onTrial: (trial: Trial | null) => void; onDraft: (body: Dict | null) => void }): ReactNode {
+/** `outdated`: another version was chosen and is on its way. A trial of this one would vanish with it. */
+export function Bench({ pack, outdated, onTrial, onDraft }: { pack: PackDetail; outdated: boolean; onTrial: (trial: Trial | null) => void; onDraft: (body: Dict | null) => void }): ReactNode {
   const { t } = useRulesWords();
   const d = t.rules.bench;
   const first = pack.first_input;
@@ -35,7 +36,7 @@ export function Bench({ pack, onTrial, onDraft }: { pack: PackDetail; onTrial: (
   const now = JSON.stringify([data, context, target, target === "draft" ? draft : pack.version]);
   const readData = readJson(data);
   const readContext = readJson(context);
-  const ready = "value" in readData && "value" in readContext && (target === "saved" || body !== null);
+  const ready = !outdated && "value" in readData && "value" in readContext && (target === "saved" || body !== null);
   const run = () => {
     if (!ready) return;
     const what: TrialAsked = { data: readData.value, context: readContext.value, ...(body ? { draft: body } : { version: pack.version }) };

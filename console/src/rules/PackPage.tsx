@@ -42,7 +42,7 @@ function Pack({ id }: { id: string }): ReactNode {
       </header>
       <div className="pack-body">
         <RuleTable body={draft ?? pack.body} matched={matched} />
-        <Bench key={`${pack.id} ${pack.version}`} pack={pack} onTrial={setTrial} onDraft={setDraft} />
+        <Bench key={`${pack.id} ${pack.version}`} pack={pack} outdated={!answer.data} onTrial={setTrial} onDraft={setDraft} />
       </div>
     </div>
   );
