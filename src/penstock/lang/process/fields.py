@@ -138,7 +138,17 @@ class ActivityFields(Fields):
     decision: Annotated[str, Meta(description="businessRuleTask: the same as rule_pack.")] = ""
     tool: Annotated[str, Meta(description="The tool that does it: no person, and no agent.")] = ""
     params: Annotated[
-        dict[str, Any] | None, Meta(description="What the tool is given, all variables by default; ${…} here.")
+        dict[str, Any] | None, Meta(description="What the tool or job is given, all variables by default; ${…} here.")
+    ] = None
+    job: Annotated[str, Meta(description="The type of a job that an outside worker does: a text, ${…} or =FEEL.")] = ""
+    job_retries: Annotated[
+        Annotated[int, Meta(ge=0, le=limits.RETRIES)] | str,
+        Meta(description="job: how often it is tried before an operator must look at it, or ${an expression}."),
+    ] = limits.JOB_RETRIES
+    job_headers: Annotated[dict[str, str], Meta(description="job: fixed texts that its worker is given.")] = {}
+    outputs: Annotated[
+        dict[str, Any] | None,
+        Meta(description="job: variable → ${expression over the result}; all members of the result by default."),
     ] = None
     due: Annotated[Duration | None, Meta(description="When it should be done: ISO 8601 duration or seconds.")] = None
     escalate_to: Annotated[list[str], Meta(description="Who gets it when it is due: user:ID, role:NAME.")] = []

@@ -9,3 +9,5 @@ COUNT = 1_000_000
 ELEMENTS = 20_000
 DEEPEST = 30
 RETRIES = 100
+#: How often a job is tried where its definition does not say.
+JOB_RETRIES = 3
