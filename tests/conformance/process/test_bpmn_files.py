@@ -298,7 +298,10 @@ def test_a_drawing_is_made_where_there_is_none() -> None:
     for n, a in enumerate(boxes):
         for b in boxes[n + 1 :]:
             assert a[0] + a[2] <= b[0] or b[0] + b[2] <= a[0] or a[1] + a[3] <= b[1] or b[1] + b[3] <= a[1]
-    inside = data(bpmn('<bpmn:subProcess id="s"><bpmn:task id="a"/><bpmn:task id="b"/></bpmn:subProcess>'))
+    inside = {"process_definition_id": "p", "process_definition_name": "P", "activities": [
+        {"id": "s", "name": "S", "type": "subProcess"},
+        *({"id": id, "name": id, "type": "humanTask", "parent": "s"} for id in "ab"),
+    ]}  # fmt: skip
     shapes = data(write_bpmn(inside).encode())["diagram"]["shapes"]
     outer, inner = shapes["s"]["bounds"], shapes["a"]["bounds"]
     assert shapes["s"]["expanded"] and outer[0] < inner[0] and inner[0] + inner[2] < outer[0] + outer[2]

@@ -39,12 +39,24 @@ def recognise(text: str) -> bool:
 
 def read_bpmn(text: str) -> tuple[dict[str, Any], Mark]:
     """The ProcessDefinition and its places. Raises DocumentUnreadable for what is no BPMN file."""
+    return _Reader(_tree(text)).read()
+
+
+def read_processes(text: str) -> list[tuple[dict[str, Any], Mark]]:
+    """A definition, with its places, for every process of a file that has elements; for a file without, its first."""
+    tree = _tree(text)
+    processes = tree.root.all("process", BPMN)
+    filled = [process for process in processes if any(child.name in _FLOW_NODES for child in process.children)]
+    return [_Reader(tree).read(process) for process in filled] or [_Reader(tree).read()]
+
+
+def _tree(text: str) -> XmlTree:
     tree = parse(text.removeprefix("\ufeff"))
     root = tree.root
     if root.space != BPMN or root.name != "definitions":
         why = f"it is XML, but its root is <{root.name}> and not <definitions> of BPMN 2.0"
         raise DocumentUnreadable(why=why, where=Place("", root.line, root.column))
-    return _Reader(tree).read()
+    return tree
 
 
 class _Reader:
@@ -66,12 +78,12 @@ class _Reader:
         self.handlers: dict[str, str] = {}  # boundary event of compensation → its handler
         self.author_ids: dict[str, str] = {}  # id in the file → the author's id, which XML could not hold
 
-    def read(self) -> tuple[dict[str, Any], Mark]:
+    def read(self, process: XmlElement | None = None) -> tuple[dict[str, Any], Mark]:
         for child in self.root.children:
             if child.space == BPMN and child.name in {tag for tag, _ in EVENT_DECLARATIONS.values()}:
                 self.declarations.setdefault(child.name, {})[child.get("id")] = child
         self._learn_ids(self.root)
-        process = self._process()
+        process = process or self._process()
         top = self._top(process)
         self._declarations()
         self._pools(process)
@@ -100,9 +112,10 @@ class _Reader:
         if drawing:
             data["diagram"] = drawing
             marks["diagram"] = mark_of(drawing, process)
-        if self.extensions:
-            data["extensions"] = self.extensions
-            marks["extensions"] = mark_of(self.extensions, process)
+        #: the file's own text, which writing patches, and the process of it that this definition is
+        self.extensions |= {"source": self.tree.text, "process": process.get("id")}
+        data["extensions"] = self.extensions
+        marks["extensions"] = mark_of(self.extensions, process)
         items = {name: (mark.line, mark.column, mark) for name, mark in marks.items()}
         return data, Mark(process.line, process.column, items)
 

@@ -45,10 +45,10 @@ class XmlElement:
 
 
 class XmlTree:
-    """The root element, and the prefix that the file uses for each namespace."""
+    """The text and its root element, and the prefix that the file uses for each namespace."""
 
-    def __init__(self, root: XmlElement, prefixes: dict[str, str]) -> None:
-        self.root, self.prefixes = root, prefixes
+    def __init__(self, text: str, root: XmlElement, prefixes: dict[str, str]) -> None:
+        self.text, self.root, self.prefixes = text, root, prefixes
 
 
 def parse(text: str) -> XmlTree:
@@ -56,7 +56,7 @@ def parse(text: str) -> XmlTree:
     reader = _Reader()
     reader.feed(text)
     assert reader.root is not None
-    return XmlTree(reader.root, reader.prefixes)
+    return XmlTree(text, reader.root, reader.prefixes)
 
 
 class _Reader:
@@ -65,7 +65,7 @@ class _Reader:
         self.open: list[XmlElement] = []
         self.count = 0
         self.prefixes: dict[str, str] = {}
-        parser = expat.ParserCreate(namespace_separator=" ")
+        parser = expat.ParserCreate("utf-8", namespace_separator=" ")  # whatever it declares: it is text already
         parser.namespace_prefixes = True
         parser.buffer_text = True
         parser.StartElementHandler = self._start
