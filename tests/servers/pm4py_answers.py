@@ -1,5 +1,7 @@
-"""Answers what pm4py says of BPMN files: a JSON line in, a JSON line out. Run by an environment of its own, which has
-nothing of Penstock (pm4py is AGPL)."""
+"""Answers what pm4py says of BPMN files: a JSON line in, a JSON line out.
+
+Run by an environment of its own, which has nothing of Penstock: pm4py is AGPL.
+"""
 
 from __future__ import annotations
 

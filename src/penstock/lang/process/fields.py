@@ -134,6 +134,12 @@ class ActivityFields(Fields):
     signal: Annotated[str, Meta(description="sendTask, receiveTask: the signal's name.")] = ""
     correlation: Annotated[dict[str, Any] | None, Meta(description="Member of the message → its value.")] = None
     payload: Annotated[Any, Meta(description="sendTask: what is sent; all variables by default.")] = None
+    receives: Annotated[list[str], Meta(description="Names of messages that it needs before it begins.")] = []
+    sends: Annotated[list[str], Meta(description="Names of messages that are sent when it is done.")] = []
+    replies: Annotated[list[str], Meta(description="Names of messages that it waits for after it has sent.")] = []
+    answered_by: Annotated[
+        list[str], Meta(description="receiveTask: people who may give the message: user:ID, role:NAME.")
+    ] = []
     rule_pack: Annotated[str, Meta(description="businessRuleTask: the rule pack of the registry.")] = ""
     decision: Annotated[str, Meta(description="businessRuleTask: the same as rule_pack.")] = ""
     tool: Annotated[str, Meta(description="The tool that does it: no person, and no agent.")] = ""
@@ -222,6 +228,9 @@ class EventFields(Fields):
         Any, Meta(description="throw, end: what is sent, all variables by default; timer at the start: the input.")
     ] = None
     activity: Annotated[str, Meta(description="compensation: only this activity; boundary: the handler.")] = ""
+    answered_by: Annotated[
+        list[str], Meta(description="catch: people who may give the message: user:ID, role:NAME.")
+    ] = []
     parent: str = ""
     documentation: str = ""
 
@@ -287,6 +296,9 @@ class TopFields(Fields):
             description="Who may start it by hand: user:ID, role:NAME, group:NAME. Anybody who may, where it is absent."
         ),
     ] = None
+    conversation: Annotated[
+        Name, Meta(description="Variable by which instances of several pools know each other; else the instance's id.")
+    ] = ""
     documentation: str = ""
     diagram: Annotated[dict[str, Any] | None, Meta(description="Where shapes and flows are drawn.")] = None
     extensions: Annotated[dict[str, Any], Meta(description="A modeler's own extension elements, as they were.")] = {}

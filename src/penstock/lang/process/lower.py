@@ -12,8 +12,10 @@ from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
 from penstock.lang.process.nodes import type_of
 from penstock.lang.process.nodes.candidates import starters_of
-from penstock.lang.process.nodes.contract import KEEP_OUTPUT, Fragment, link
+from penstock.lang.process.nodes.contract import Fragment, link
+from penstock.lang.process.nodes.conversation import start_sets
 from penstock.lang.process.nodes.events import TERMINATED, event_code, trigger_of
+from penstock.lang.process.nodes.message_flows import with_messages
 from penstock.lang.process.nodes.sub_process import level_entry, listening_start
 from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.lang.process.start_triggers import start_trigger
@@ -138,6 +140,7 @@ def _lower_element(element: Element, shared: SharedContext) -> Fragment:
     if element.activity.triggered_by_event:
         return fragment.changed(fragment.core, scope=element.fields.parent)
     fragment = _with_boundary_events(with_compensation(fragment, context), element, shared)
+    fragment = with_messages(fragment, context)
     flows = shared.graph.outgoing[element.id]
     if any(flow.fields.condition for flow in flows) or element.activity.default:
         shared.flow_conditions(element)
@@ -241,7 +244,7 @@ def _level_entry_node(
     ]
     if is_top and start_events:
         return starts[0] if starts else id, [], []
-    sets = KEEP_OUTPUT if is_top else ()
+    sets = start_sets(shared) if is_top else ()
     kind: Any = "start" if is_top or _is_handler(level, shared) else "route"
     node = Node(id=id, kind=kind, label="Start" if is_top else "", scope=scope, join=MERGE, origin=level, sets=sets)
     return id, [node], [link(id, start) for start in starts]
@@ -279,7 +282,7 @@ def _listening_nodes(
         on_error=tuple(sorted(rows, key=lambda row: row.match == _ANY_ERROR)),
     )  # fmt: skip
     edges.append(link(main, end.id, port="terminated"))
-    sets = () if level else KEEP_OUTPUT
+    sets = () if level else start_sets(shared)
     kind: Any = "route" if level and not _is_handler(level, shared) else "start"
     first = Node(
         id=listening_start(level), kind=kind, label="" if level else "Start", scope=level, origin=level, join=MERGE,

@@ -26,7 +26,7 @@ _WORK_ITEM = (
 )
 _AGENT = ("agent", "agent_mode")
 _SEND = ("message", "signal", "payload")
-_RECEIVE = ("message", "signal", "correlation")
+_RECEIVE = ("message", "signal", "correlation", "answered_by")
 _RULES = ("rule_pack", "decision")
 _TOOL = ("tool", "params")
 _SPECIAL = tuple(dict.fromkeys((*_WORK_ITEM, *_AGENT, *_TOOL, *_SEND, *_RECEIVE, *_RULES, "orchestration")))
@@ -70,8 +70,9 @@ def _unused_fields(element: Element, shared: SharedContext) -> Iterator[tuple[st
 
 def _of_activity(element: Element, f: ActivityFields, shared: SharedContext) -> Iterator[tuple[str, str]]:
     type = type_of(element, shared.graph).name
+    used = (*_USED[type], *(("payload",) if f.sends else ()), *(("correlation",) if f.receives or f.replies else ()))
     for name in _SPECIAL:
-        if name not in _USED[type] and _is_set(f, name) and not (name == "agent_mode" and f.agent_mode == "AUTONOMOUS"):
+        if name not in used and _is_set(f, name) and not (name == "agent_mode" and f.agent_mode == "AUTONOMOUS"):
             yield name, f"at a {type}"
     for name in _UNUSED_ORCHESTRATION.get(type, ()):
         if _is_set(element.orchestration, name):
@@ -97,6 +98,7 @@ def _of_event(f: EventFields) -> Iterator[str]:
         "correlation": is_message and waits,
         "payload": is_message and not waits or f.trigger == "timer" and f.position == "start" and not in_sub_process,
         "activity": f.trigger == "compensation",
+        "answered_by": is_message and f.position == "catch",
     }
     yield from (name for name, is_used in used.items() if not is_used and _is_set(f, name))
 

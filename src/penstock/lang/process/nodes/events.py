@@ -10,7 +10,9 @@ from penstock.expr.cron import zone_of
 from penstock.lang.process.durations import cycle
 from penstock.lang.process.fields import EventFields
 from penstock.lang.process.lowering_context import LoweringContext, SharedContext, main_scope, quoted
+from penstock.lang.process.nodes.answered_by import answerable
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, ElementType, Fragment, core_id, link, single_node
+from penstock.lang.process.nodes.conversation import start_sets
 from penstock.lang.process.nodes.messages import message_trigger, publish
 from penstock.lang.process.schema import Element
 from penstock.net.model import MERGE, Effect, Node, Trigger
@@ -44,8 +46,8 @@ def lower_start(context: LoweringContext) -> Fragment:
     """At the top of a process its input becomes its variables (P-X.8), in an event sub-process what the news bring."""
     f = event_fields(context)
     top = f.parent == "" and context.scope == ""
-    sets = KEEP_OUTPUT if top or f.parent and f.trigger in ("message", "signal") else ()
-    return single_node(Node(**_base(context), kind="start", sets=sets))
+    sets = KEEP_OUTPUT if f.parent and f.trigger in ("message", "signal") else ()
+    return single_node(Node(**_base(context), kind="start", sets=start_sets(context.shared) if top else sets))
 
 
 def lower_end(context: LoweringContext) -> Fragment:
@@ -70,9 +72,12 @@ def lower_catch(context: LoweringContext) -> Fragment:
     """Waits for the event; after an event-based gateway, which has waited already, it only passes on."""
     if context.shared.graph.after_event_gateway(context.id):
         return single_node(Node(**_base(context)))
-    if event_fields(context).trigger not in ("timer", "message", "signal"):
+    f = event_fields(context)
+    if f.trigger not in ("timer", "message", "signal"):
         _report_unsupported(context, "catch")
         return single_node(Node(**_base(context)))
+    if f.answered_by and f.trigger in ("message", "signal"):
+        return answerable(context, trigger_of(context), _base(context), f.answered_by)
     return single_node(Node(**_base(context), kind="wait", triggers=(trigger_of(context),), sets=KEEP_OUTPUT))
 
 

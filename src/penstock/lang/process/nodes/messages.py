@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
+from penstock.lang.process.nodes.answered_by import answerable
 from penstock.lang.process.nodes.contract import (
     KEEP_OUTPUT,
     ElementType,
@@ -36,10 +37,11 @@ def lower_receive(context: LoweringContext) -> Fragment:
     f = activity_fields(context)
     if context.shared.graph.after_event_gateway(context.id):
         return single_node(Node(**node_base(context, context.id)))
-    node = Node(
-        **node_base(context, core_id(context.element)), kind="wait", sets=KEEP_OUTPUT,
-        triggers=(message_trigger(context, task_message_name(context), f.correlation, one=not f.signal),),
-    )  # fmt: skip
+    base = node_base(context, core_id(context.element))
+    trigger = message_trigger(context, task_message_name(context), f.correlation, one=not f.signal)
+    if f.answered_by:
+        return with_instances(answerable(context, trigger, base, f.answered_by), context)
+    node = Node(**base, kind="wait", sets=KEEP_OUTPUT, triggers=(trigger,))
     return with_instances(single_node(node), context)
 
 
