@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.kernel import fact as F
+from penstock.kernel.condition import ask_conditions
 from penstock.kernel.decide import revive
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire_entry, fire_undo, work
@@ -76,6 +77,8 @@ def _begin(r: Run, no: int) -> None:
     node = r.net.nodes[firing.node]
     if r.st.signals and firing.waits:
         use_kept(r, firing, node)
+    if node.conditions and no in r.st.firings:  # what holds already comes before the work
+        ask_conditions(r, firing, node)
     if no in r.st.firings:
         work(r, node, firing)
     if no in r.st.firings:

@@ -23,8 +23,8 @@ Fact = tuple[Any, ...]
     WORK_MOVED, PHASE, SCOPE_OPENED, SCOPE_CLOSED, SCOPE_FORGOTTEN, SWEPT, LEDGER_ADDED, LEDGER_MOVED, UNDO_PLANNED,
     UNDO_STEP,
     UNDO_AT, UNDO_ENDED, REVIVED, REOPENED, PAUSED, MOVED, DRAINING, INCIDENT, IGNORED, MIGRATED, FORKED, FORGOT,
-    LOCALS, FANNED, QUEUED, LIMITED, WANTED, STOPPING,
-) = range(53)  # fmt: skip
+    LOCALS, FANNED, QUEUED, LIMITED, WANTED, STOPPING, CONDITION,
+) = range(54)  # fmt: skip
 
 #: name and fields of every fact, by tag. `takes` is a list of edges, one entry per token; an empty list takes nothing.
 FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -84,6 +84,7 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("limited", ("pool", "most", "why")),
     ("wanted", ("node", "on")),
     ("stopping", ("firing", "why")),
+    ("condition", ("firing", "trigger", "holds")),
 )
 
 # flags of fired and passed

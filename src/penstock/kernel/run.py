@@ -48,7 +48,7 @@ class Run:
         "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "deferred", "limits",
         "marks", "net", "now", "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch",
         "resolve_blob", "holding", "loaded", "blockers", "refuse", "fans", "caps", "more", "decided", "starting",
-        "places", "queueing", "tells", "net_of",
+        "places", "queueing", "tells", "net_of", "conditions", "judged",
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
@@ -90,6 +90,8 @@ class Run:
         self.idle: set[int] = set()  # open scopes without a firing
         self.fans: set[int] = set()  # firings that have children to open
         self.due: list[tuple[int, int]] = []  # timers, lazily cleaned
+        self.conditions: dict[int, None] = {}  # firings that wait for a condition, lazily cleaned
+        self.judged = -1  # how many facts there were when their conditions were last asked
         self.resting: set[tuple[int, int, int]] = set()  # scope, node, epoch: joins whose timer may have to be set
         self.ttl: dict[tuple[int, int, int], int] = {}  # scope, place, seq → timer
         self.net_of: Callable[[str], Compiled | None] = _unknown  # a released net by its hash
@@ -127,6 +129,8 @@ class Run:
                 run.groups[group] = run.groups.get(group, 0) + 1
             if firing.fan is not None:
                 run.fans.add(firing.no)
+            if nodes[firing.node].conditions:
+                run.conditions[firing.no] = None
             if firing.place and firing.phase == EFFECT:  # the others have given it back
                 run.places.setdefault(nodes[firing.node].pool, {})[firing.place] = firing.no
         return run

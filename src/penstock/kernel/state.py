@@ -70,6 +70,7 @@ class Firing(msgspec.Struct, array_like=True, gc=False):
     fan: Fan | None = None  # children that are not open yet
     place: str = ""  # of its pool, while its effect is under way
     stopping: str = ""  # whoever does its effect was told to end it: cancel, put_back
+    holds: list[int] | None = None  # its triggers whose condition held when it was last asked
 
 
 class Scope(msgspec.Struct, array_like=True, gc=False):

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from penstock.errors import NoBranch, StatusConflict
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
+from penstock.kernel.condition import conditions_changed
 from penstock.kernel.decide import DECIDE, block, record_started
 from penstock.kernel.deferred import DEFERRED
 from penstock.kernel.due_timers import fire_timer, next_due
@@ -250,8 +251,8 @@ def to_quiet(r: Run) -> None:
                     consider(r, candidate)
             elif r.net.pools and (candidate := next_for_place(r)) is not None:
                 _begin_in_pool(r, candidate)
-            elif r.unsure and release_debts(r) or r.idle and close_scopes(r):
-                continue
+            elif r.conditions and conditions_changed(r) or r.unsure and release_debts(r) or r.idle and close_scopes(r):
+                continue  # conditions before scopes: one may interrupt a scope that would close
             elif r.fans:
                 open_fans(r)
             elif st.firings or not relax(r):

@@ -20,6 +20,8 @@ from penstock.net.compiled import WAIT, CNode
 
 def arm(r: Run, firing: Firing, node: CNode) -> None:
     """Set every trigger of a firing; only afterwards may a kept signal end it, or a timer would be left behind."""
+    if node.conditions:
+        r.conditions[firing.no] = None
     for i, trigger in enumerate(node.spec.triggers):
         try:
             view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)

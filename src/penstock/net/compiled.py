@@ -56,7 +56,7 @@ class CNode:
     __slots__ = (
         "_reach", "absorb", "again", "approve_if", "args", "args_static", "back_mask", "branches", "calls",
         "candidates",
-        "capped", "cond_mask",
+        "capped", "cond_mask", "conditions",
         "conditional", "cyclic", "depth",
         "effect", "entry", "fail_if", "flags", "full", "fused", "group", "head", "id", "ins", "items", "join", "k",
         "keep", "kind", "label",
@@ -101,6 +101,7 @@ class CNode:
         self.until = expression(spec.poll.until if spec.poll else spec.body.until if spec.body else None)
         self.fail_if = expression(spec.poll.fail_if if spec.poll else None)
         self.match = tuple(expression(t.match) for t in spec.triggers)
+        self.conditions = tuple(i for i, t in enumerate(spec.triggers) if t.kind == "condition")
         self.trigger_at = tuple(expression(t.at) for t in spec.triggers)
         self.trigger_name = tuple(compile_template(t.name) if "${" in t.name else None for t in spec.triggers)
         self.trigger_value = tuple(value(t.value)[1] for t in spec.triggers)

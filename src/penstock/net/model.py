@@ -137,12 +137,13 @@ class Trigger(_Part):
     """A moment or news that a firing waits for. A wait node has nothing else; elsewhere it is a boundary event."""
 
     port: str = "done"
-    kind: Literal["timer", "signal", "escalation", "opened"] = "timer"  # opened: as soon as the firing waits
+    #: opened: as soon as the firing waits; condition: as soon as `match` holds, and each time that it comes true again
+    kind: Literal["timer", "signal", "escalation", "opened", "condition"] = "timer"
     after_ms: int = 0
     at: str | None = None  # expression: milliseconds since the epoch
     name: str = ""
     filter: Value = None  # resolved when the wait opens, and then part of it; a null inside fails the firing
-    match: str | None = None  # expression over `event` and `filter`
+    match: str | None = None  # expression over `event` and `filter`; condition: over what the node may read
     interrupting: bool = True
     repeat_ms: int = 0
     times: int = 0  # how often a repeating trigger fires, 0 = while the firing is open; reopen: levels before it fails

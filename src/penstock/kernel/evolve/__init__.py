@@ -26,7 +26,7 @@ EVOLVE: tuple[Evolve, ...] = (
     regions.swept, undoing.ledger_added, undoing.ledger_moved, undoing.undo_planned, undoing.undo_step,
     undoing.undo_at, undoing.undo_ended, firings.revived, life.reopened, life.paused, life.moved, life.draining,
     life.incident, life.ignored, life.migrated, life.forked, tokens.forgot, firings.locals_,
-    regions.fanned, firings.queued, life.limited, life.wanted, firings.stopping,
+    regions.fanned, firings.queued, life.limited, life.wanted, firings.stopping, waiting.condition,
 )  # fmt: skip
 
 

@@ -53,6 +53,12 @@ def wait_gone(st: State, f: F.Fact) -> None:
         owner.waits = _without(owner.waits, f[1])
 
 
+def condition(st: State, f: F.Fact) -> None:
+    _, no, trigger, holds = f
+    firing = st.firings[no]
+    firing.holds = _with(firing.holds, trigger) if holds else _without(firing.holds or [], trigger)
+
+
 def signal_kept(st: State, f: F.Fact) -> None:
     st.signals[f[1]] = [f[2], f[3]]
 

@@ -89,6 +89,8 @@ def _missing(node: Node) -> Iterator[str]:
         yield "an effect"
     if node.kind == "wait" and not node.triggers:
         yield "anything to wait for"
+    if any(trigger.kind == "condition" and trigger.match is None for trigger in node.triggers):
+        yield "a condition to wait for"
     if node.kind == "scope":
         if node.body is None:
             yield "a body"

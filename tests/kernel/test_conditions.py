@@ -1,0 +1,113 @@
+"""Conditional triggers: they come true with the data of the run, once each time, and a reload changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kernel import command as C
+from penstock.net.model import Body, Declares, Net, Node, Set, Trigger
+from tests.kernel.harness import Sim
+from tests.kernel.nets import S, X, net, task, tasks
+
+KNOWN = Declares(variables={"n": None, "m": None})
+
+
+def when(expr: str, **fields: Any) -> Trigger:
+    return Trigger(kind="condition", match=expr, **fields)
+
+
+def beside(*triggers: Trigger, kind: str = "task") -> Net:
+    """`b` sets n; `a` has the triggers."""
+    a = task("a", triggers=triggers) if kind == "task" else Node(id="a", kind="wait", triggers=triggers)
+    writers = [task(id, sets=(Set(name="n", expr="output"),)) for id in ("b", "c", "d", "e")]
+    ways = "s>a s>b b>c c>d d>e e>x a>x a:t>r r>x" if kind == "task" else "s>a s>b b>c c>d d>e e>x a>r r>x"
+    return net([S, a, *writers, task("r"), X], ways, declares=KNOWN)
+
+
+def test_a_wait_goes_on_as_soon_as_its_condition_holds() -> None:
+    """P-X.25: not before, and in the turn that has made it true."""
+    m = Sim(beside(when("n > 2"), kind="wait"))
+    m.ok("b", 1)
+    assert m.asked("r") is None
+    lines = m.ok("c", 3)
+    assert [x.node for x in lines if x.fact == "fired"][-1] == "r"
+    (said,) = [x for x in lines if x.fact == "condition"]
+    assert said.node == "a" and said.data["holds"] is True
+
+
+def test_a_condition_that_holds_already_is_there_at_once() -> None:
+    """P-X.25: it holds when the event is reached; of what it interrupts nothing is begun."""
+    m = Sim(net([S, task("a", triggers=(when("input.n > 2", port="t"),)), task("r"), X], "s>a a>x a:t>r r>x"), {"n": 3})
+    assert m.asked("a") is None and m.asked("r") is not None
+    assert not [x for x in m.of("effect.asked") if x.node == "a"]
+
+
+def test_what_is_interrupted_is_stopped() -> None:
+    """P-X.25: an interrupting condition at an activity that works."""
+    m = Sim(beside(when("n > 2", port="t")))
+    m.ok("b", 3)
+    assert m.asked("a") is None and m.settled()[-1] == ("a", "interrupted") and m.asked("r") is not None
+
+
+def test_what_does_not_interrupt_comes_again_only_after_it_has_not_held() -> None:
+    """P-X.25, BPMN 10.5.2: «The condition Expression for the Event MUST become false and then true before the Event can
+    be triggered again.»"""
+    m = Sim(beside(when("n > 2", port="t", interrupting=False)))
+    for writer, value, fired in (("b", 3, 1), ("c", 4, 1), ("d", 0, 1), ("e", 5, 2)):
+        m.ok(writer, value)
+        m.crash()
+        assert m.fired().count("r") == fired, writer
+    assert [x.data["holds"] for x in m.of("condition")] == [True, False, True]
+
+
+def test_data_that_is_not_there_yet_makes_nothing_true() -> None:
+    """P-X.25: what cannot be compared yet fails nothing."""
+    m = Sim(beside(when("n.deep.er > 2 and fn.length(n) > 1", port="t")))
+    assert m.asked("a") is not None and m.status == "RUNNING"
+
+
+def test_it_comes_before_the_end_of_what_it_interrupts() -> None:
+    """P-X.25: the last thing done in a scope makes its condition true: the scope is interrupted, not done."""
+    body = Body(mode="one", entry="b", names={})
+    inner = task("b", scope="p", sets=(Set(name="n", expr="output"),))
+    nodes = [S, Node(id="p", kind="scope", body=body, triggers=(when("n > 2", port="t"),)), inner, *tasks("r", "q"), X]
+    m = Sim(net(nodes, "s>p p>q q>x p:t>r r>x", declares=KNOWN))
+    m.ok("b", 3)
+    assert m.asked("r") is not None and m.asked("q") is None
+
+
+def test_an_operator_can_make_it_true() -> None:
+    """P-X.25: whoever changes the data."""
+    m = Sim(net([S, Node(id="w", kind="wait", triggers=(when("n == 1"),)), X], "s>w w>x", declares=KNOWN))
+    assert m.status == "WAITING"
+    m.crash()
+    m.do(C.set_variable("n", 1))
+    assert m.status == "COMPLETED"
+
+
+def test_a_paused_run_looks_when_it_goes_on() -> None:
+    """P-X.25, K16: nothing fires while it is paused, and nothing is lost."""
+    m = Sim(beside(when("n > 2", port="t")))
+    m.do(C.pause())
+    m.ok("b", 3)
+    assert m.asked("a") is not None
+    m.crash()
+    m.do(C.resume())
+    assert m.asked("r") is not None
+
+
+def test_a_net_without_conditions_looks_at_none() -> None:
+    """P-X.25: runs without them pay nothing."""
+    m = Sim(net([S, *tasks("a", "b"), X], "s>a a>b b>x"))
+    m.ok("a", 1)
+    assert m.run.conditions == {} and m.run.judged == -1
+
+
+def test_a_crash_changes_no_fact() -> None:
+    """P-X.25, K1: the facts are the same, with and without a reload after every turn."""
+    runs = [Sim(beside(when("n > 2", port="t", interrupting=False))) for _ in range(2)]
+    for writer, value in (("b", 3), ("c", 1), ("d", 7), ("e", 7)):
+        for m in runs:
+            m.ok(writer, value)
+        runs[0].crash()
+    assert runs[0].trace() == runs[1].trace()
