@@ -29,7 +29,7 @@ from tests.contract.store_suite import a_batch, a_net, a_run, a_turn, python, st
 TYPE = {"int": "INTEGER", "text": "TEXT", "blob": "BLOB"}
 FIRST = Path(__file__).with_name("schema_1.sql")
 #: what a store of each version had; none of them changes again
-OLDER = {1: FIRST, **{n: Path(__file__).with_name(f"schema_{n}.sql") for n in (2, 3, 4, 5, 6)}}
+OLDER = {1: FIRST, **{n: Path(__file__).with_name(f"schema_{n}.sql") for n in (2, 3, 4, 5, 6, 7)}}
 
 #: waits lie by tenant since version 5
 WHOSE = "'u', "

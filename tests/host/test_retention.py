@@ -14,6 +14,7 @@ from penstock.host.retention import AUDIT_DAYS, DAY_MS, Retention
 from penstock.store.audit_chain import AuditRow
 from penstock.store.drafts import DraftRow, RemarkRow
 from penstock.store.sqlite import Sqlite
+from tests.contract.test_document_drafts import a_draft
 
 
 @pytest.fixture
@@ -27,6 +28,7 @@ def _filled(store: Sqlite) -> None:
     store.append_audit([AuditRow("t", 0, at * DAY_MS, "kim", "key.create", "key:1", b"{}") for at in range(10)])
     store.put_draft(DraftRow("t", "kim", "d", 1, b"x", 0), None)
     store.add_remark(RemarkRow("t", "gone/a", 1, "kim", 0, "comment", b"x"))
+    store.put_document_draft(a_draft(updated_at=0), None)
 
 
 def test_z23_the_audit_is_pruned_once_a_day_and_holds(store: Sqlite) -> None:
@@ -39,6 +41,7 @@ def test_z23_the_audit_is_pruned_once_a_day_and_holds(store: Sqlite) -> None:
     assert [row.no for row in rows] == [5, 6, 7, 8, 9, 10, 11] and rows[-1].action == "audit.prune"
     assert AuditLog(store).verify("t") == []
     assert store.drafts("t", "kim") == [] and store.remarks("t", ["gone/a"]) == []
+    assert store.document_draft("t", "d1") is None
     keeping.forget_old(9 * DAY_MS + DAY_MS // 2)
     assert store.audit_chain("t") == rows, "half a day later there is nothing to say"
     for day in range(20, 200, 3):
@@ -53,9 +56,11 @@ def test_what_is_not_old_or_is_for_ever_stays(store: Sqlite) -> None:
     _filled(store)
     Retention(store, {}).forget_old(80 * DAY_MS)
     assert len(store.audit_chain("t")) == 10 and store.drafts("t", "kim") and store.remarks("t", ["gone/a"])
+    assert store.document_draft("t", "d1") is not None
     never = {"audit.keep_days": 0, "drafts.keep_days": 0, "remarks.keep_days": 0}
     Retention(store, never).forget_old(100 * AUDIT_DAYS * DAY_MS)
     assert len(store.audit_chain("t")) == 10 and store.drafts("t", "kim") and store.remarks("t", ["gone/a"])
+    assert store.document_draft("t", "d1") is not None
     for wrong in (-1, "30", True, float("nan"), 10**9):
         with pytest.raises(BadInput, match=r"audit\.keep_days"):
             Retention(store, {"audit.keep_days": wrong})

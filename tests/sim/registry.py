@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import astuple
 
 from penstock.store.artifacts import ArtifactRow
+from penstock.store.document_drafts import DocumentDraftChange
 from penstock.store.events import EventRow
 from penstock.store.judgments import JudgmentRow
 from penstock.store.messages import MessageRow
 from penstock.store.releases import ReleaseRow
 from penstock.store.schedules import ScheduleRow
+from tests.sim.document_drafts import SimDocumentDrafts
 
 if TYPE_CHECKING:
     from tests.sim.store import Disk
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 
-class SimRegistry:
+class SimRegistry(SimDocumentDrafts):
     disk: Disk
 
     def _rows(self, table: str) -> list[Row]:
@@ -158,7 +160,7 @@ class SimRegistry:
     def move_releases(
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
         unscheduled: Iterable[tuple[str, str]] = (), new: Iterable[ReleaseRow] = (),
-        outbox: Iterable[tuple[Any, ...]] = (),
+        outbox: Iterable[tuple[Any, ...]] = (), drafts: Iterable[DocumentDraftChange] = (),
     ) -> bool:  # fmt: skip
         rows = dict(self.disk.tables["release"])
         for row, was in moves:
@@ -172,6 +174,8 @@ class SimRegistry:
             rows[row.tenant, row.name, row.version] = astuple(row)
         active = [(row[0], row[1]) for row in rows.values() if row[4] == "active"]
         if len(active) != len(set(active)):
+            return False
+        if not all(self.put_document_draft(row, number) for row, number in drafts):
             return False
         self.disk.tables["release"] = rows
         for key in unscheduled:

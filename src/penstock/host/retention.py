@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from penstock.errors import BadInput
 from penstock.store.access import AccessStore
 from penstock.store.deployments import DeploymentStore
+from penstock.store.document_drafts import DocumentDraftStore
 from penstock.store.drafts import DraftStore
 from penstock.store.simulations import SimulationStore
 
@@ -19,7 +20,7 @@ DAY_MS = 86_400_000
 AUDIT_DAYS, DRAFT_DAYS, REMARK_DAYS, SIMULATION_DAYS, USE_DAYS = 1095, 90, 365, 365, 365
 
 
-class RetentionStore(AccessStore, DraftStore, SimulationStore, DeploymentStore, Protocol):
+class RetentionStore(AccessStore, DraftStore, DocumentDraftStore, SimulationStore, DeploymentStore, Protocol):
     """What retention needs of a store."""
 
 
@@ -38,6 +39,7 @@ class Retention:
     def forget_old(self, now: int) -> None:
         if self.drafts_ms:
             self.store.forget_drafts(now - self.drafts_ms)
+            self.store.forget_document_drafts(now - self.drafts_ms)
         if self.remarks_ms:
             self.store.forget_remarks(now - self.remarks_ms)
         if self.simulations_ms:

@@ -11,6 +11,7 @@ from penstock.store.batches import BatchStore
 from penstock.store.dead_letters import DeadLetterStore
 from penstock.store.deployments import DeploymentStore
 from penstock.store.document_checkpoints import CheckpointStore
+from penstock.store.document_drafts import DocumentDraftStore
 from penstock.store.drafts import DraftStore
 from penstock.store.events import EventStore
 from penstock.store.execution_lists import ExecutionListStore
@@ -36,7 +37,7 @@ from penstock.store.work_items import WorkItemStore
 
 class Store(
     RunStore, RunListStore, WorkItemStore, ArtifactStore, ReleaseStore, ScheduleStore, EventStore, MessageStore,
-    JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, BatchStore,
+    JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, DocumentDraftStore, BatchStore,
     FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, ExecutionListStore,
     ExecutionSeriesStore, ProjectStore, TaskStore, ReportStore, SimulationStore,
     DeploymentStore,

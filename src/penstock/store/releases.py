@@ -10,6 +10,7 @@ from msgspec.structs import astuple
 
 from penstock.errors import Fenced
 from penstock.store.deployments import DeploymentEventRow, DeploymentInserts, DeploymentRow
+from penstock.store.document_drafts import DocumentDraftChange, DocumentDraftChanges
 from penstock.store.schedules import PUT_SCHEDULE, ScheduleRow
 from penstock.store.sql import marks
 
@@ -60,10 +61,12 @@ class ReleaseStore(Protocol):
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
         unscheduled: Iterable[tuple[str, str]] = (), new: Iterable[ReleaseRow] = (),
         outbox: Iterable[tuple[Any, ...]] = (), layers: Iterable[NewDeployment] = (),
+        drafts: Iterable[DocumentDraftChange] = (),
     ) -> bool:  # fmt: skip
         """In one transaction: versions that become this row from that status, schedules as they are now, tenant and
-        name of those that are gone, then versions that are new, rows of the outbox, and deployments. False, and nothing
-        changes, when one had another status, was there already, or would be the second of its name in force."""
+        name of those that are gone, then versions that are new, rows of the outbox, deployments, and drafts that the
+        versions come from. False, and nothing changes, when one had another status or number, was there already, or
+        would be the second of its name in force."""
         ...
 
 
@@ -74,7 +77,7 @@ _RELEASE = (
 _RELEASED = f"INSERT INTO release({_RELEASE}) VALUES({marks(_RELEASE.split(','))}) ON CONFLICT DO NOTHING"
 
 
-class SqlReleases(DeploymentInserts):
+class SqlReleases(DeploymentInserts, DocumentDraftChanges):
     def put_release(self, row: ReleaseRow, outbox: Iterable[tuple[Any, ...]] = ()) -> bool:
         return self.move_releases((), new=[row], outbox=outbox)
 
@@ -106,6 +109,7 @@ class SqlReleases(DeploymentInserts):
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
         unscheduled: Iterable[tuple[str, str]] = (), new: Iterable[ReleaseRow] = (),
         outbox: Iterable[tuple[Any, ...]] = (), layers: Iterable[NewDeployment] = (),
+        drafts: Iterable[DocumentDraftChange] = (),
     ) -> bool:  # fmt: skip
         move = (
             "UPDATE release SET status=?,approved_by=?,approved_at=?,deprecated_at=?,feedback=?"
@@ -124,6 +128,8 @@ class SqlReleases(DeploymentInserts):
                 self._many("INSERT INTO outbox(run,seq,topic,body,tries,due_at) VALUES(?,?,?,?,?,?)", outbox)
                 for layer, events in layers:
                     self._insert_deployment(layer, events)
+                if not all(self._change_document_draft(row, number) for row, number in drafts):
+                    raise _Moved
         except (_Moved, Fenced):  # Fenced: somebody else has made another version the active one
             return False
         return True

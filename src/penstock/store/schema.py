@@ -18,6 +18,7 @@ from penstock.store.tables import (
     AUDIT,
     BATCH,
     CHECKPOINT,
+    DOCUMENT_DRAFT,
     DRAFT,
     ENDED_SESSION,
     EVENT,
@@ -33,7 +34,7 @@ from penstock.store.tables import (
 from penstock.store.task_tables import TASK_TABLES
 
 #: raised by one with every change of `tables.py` that a store on disk must follow
-VERSION = 7
+VERSION = 8
 #: marks a file as ours in its header: "PNST"
 APPLICATION_ID = 0x504E5354
 
@@ -212,4 +213,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     6: _new(*TASK_TABLES),
     7: _new(*DEPLOYMENT_TABLES, *SIMULATION_TABLES),
+    8: _new(DOCUMENT_DRAFT),
 }

@@ -10,6 +10,7 @@ from penstock.store.batches import FORGET_BATCHES, SqlBatches
 from penstock.store.dead_letters import FORGET_LETTERS, SqlDeadLetters
 from penstock.store.deployments import SqlDeployments
 from penstock.store.document_checkpoints import FORGET_CHECKPOINTS, SqlCheckpoints
+from penstock.store.document_drafts import SqlDocumentDrafts
 from penstock.store.drafts import SqlDrafts
 from penstock.store.events import SqlEvents
 from penstock.store.execution_lists import SqlExecutionLists
@@ -38,8 +39,8 @@ INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
-    SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlBatches, SqlFileAssets, SqlQueues,
-    SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists, SqlExecutionSeries, SqlProjects,
+    SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlDocumentDrafts, SqlBatches, SqlFileAssets,
+    SqlQueues, SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists, SqlExecutionSeries, SqlProjects,
     SqlTasks, SqlReports, SqlSimulations, SqlDeployments,
 ):  # fmt: skip
     def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:

@@ -26,6 +26,7 @@ from penstock.store.run_tables import (
 from penstock.store.simulation_tables import SIMULATION_TABLES
 from penstock.store.table_shape import Index, Table
 from penstock.store.table_shape import column as _c
+from penstock.store.table_shape import word as _word
 from penstock.store.task_tables import TASK_TABLES
 
 ARTIFACT = Table(
@@ -288,6 +289,36 @@ DRAFT = Table(
     clustered=True,
 )
 
+DOCUMENT_DRAFT = Table(
+    "document_draft",
+    "Files that somebody has brought and that are not complete yet: the text as it came, and the answers since.",
+    (
+        _c("tenant", "text", "whose it is", key=True),
+        _c("id", "text", "made of tenant, language, subject and how many there were before", key=True),
+        _c("language", "text", "the language that reads it"),
+        _c("subject", "text", "id of the first document in it: the same file again is the same draft"),
+        _c("name", "text", "its title"),
+        _c("file", "text", "the name of the file"),
+        _word("status", "open", "finished", "released"),
+        _c("number", "int", "grows with every change"),
+        _c("digest", "text", "sha256 of the text"),
+        _c("summary", "blob", "what lists show of it, msgpack"),
+        _c("created_by", "text", "who has brought it", null=True),
+        _c("created_at", "int", "milliseconds since 1970"),
+        _c("updated_by", "text", "who has changed it last", null=True),
+        _c("updated_at", "int", "milliseconds since 1970"),
+        _c("body", "blob", "the answers in their order, and the numbers of the to-dos, msgpack"),
+        _c("source", "blob", "the text as it came, UTF-8"),
+    ),
+    (
+        Index("document_draft_subject", ("tenant", "language", "subject"), unique=True, where="status <> 'released'"),
+        Index("document_draft_released", ("tenant", "language", "subject", "updated_at")),
+        Index("document_draft_tenant", ("tenant", "language", "updated_at")),
+        Index("document_draft_at", ("updated_at",)),
+    ),
+    clustered=True,
+)
+
 REMARK = Table(
     "remark",
     "What people say about a work item besides deciding it: who takes it, gives it back or passes it on.",
@@ -352,8 +383,8 @@ WORKER = Table(
 TABLES: tuple[Table, ...] = (
     MARK, NET, RUN, JOURNAL, FIRING, WAITING, ITEM, WORK, INCIDENT, CAUSE, OUTBOX, INTENT, INBOX, GATE, MEMO, BLOB,
     ARTIFACT, RELEASE, MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT, API_KEY, ENDED_SESSION, AUDIT,
-    REQUEST, DRAFT, REMARK, BATCH, FILE_ASSET, QUEUE_MESSAGE, FILE_SCHEDULE, EXECUTION, STAGE_LOG, USAGE, INGEST,
-    DEFINITION, STAGE, *TASK_TABLES, *DEPLOYMENT_TABLES, *SIMULATION_TABLES,
+    REQUEST, DRAFT, DOCUMENT_DRAFT, REMARK, BATCH, FILE_ASSET, QUEUE_MESSAGE, FILE_SCHEDULE, EXECUTION, STAGE_LOG,
+    USAGE, INGEST, DEFINITION, STAGE, *TASK_TABLES, *DEPLOYMENT_TABLES, *SIMULATION_TABLES,
 )  # fmt: skip
 PROJECTIONS: tuple[Table, ...] = tuple(t for t in TABLES if t.projection)
 #: what a store on a server has besides

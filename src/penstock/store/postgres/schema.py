@@ -22,6 +22,7 @@ from penstock.store.tables import (
     API_KEY,
     AUDIT,
     BATCH,
+    DOCUMENT_DRAFT,
     DRAFT,
     ENDED_SESSION,
     EVENT,
@@ -226,4 +227,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     6: _new(*TASK_TABLES),
     7: _new(*DEPLOYMENT_TABLES, *SIMULATION_TABLES),
+    8: _new(DOCUMENT_DRAFT),
 }
