@@ -39,18 +39,24 @@ def recognise(text: str) -> bool:
 
 def read_bpmn(text: str) -> tuple[dict[str, Any], Mark]:
     """The ProcessDefinition and its places. Raises DocumentUnreadable for what is no BPMN file."""
-    return _Reader(_tree(text)).read()
+    return _Reader(tree_of(text)).read()
 
 
-def read_processes(text: str) -> list[tuple[dict[str, Any], Mark]]:
-    """A definition, with its places, for every process of a file that has elements; for a file without, its first."""
-    tree = _tree(text)
-    processes = tree.root.all("process", BPMN)
-    filled = [process for process in processes if any(child.name in _FLOW_NODES for child in process.children)]
-    return [_Reader(tree).read(process) for process in filled] or [_Reader(tree).read()]
+def read_processes(tree: XmlTree) -> list[tuple[dict[str, Any], Mark]]:
+    """A definition, with its places, for every process of a file that has elements, executable or not."""
+    return [_Reader(tree, whole_file=True).read(process) for process in filled_processes(tree.root)]
 
 
-def _tree(text: str) -> XmlTree:
+def filled_processes(root: XmlElement) -> list[XmlElement]:
+    return [process for process in root.all("process", BPMN) if is_filled(process)]
+
+
+def is_filled(process: XmlElement) -> bool:
+    return any(child.space == BPMN and child.name in _FLOW_NODES for child in process.children)
+
+
+def tree_of(text: str) -> XmlTree:
+    """The tree of a BPMN file. Raises DocumentUnreadable for other XML, and for what is none."""
     tree = parse(text.removeprefix("\ufeff"))
     root = tree.root
     if root.space != BPMN or root.name != "definitions":
@@ -60,8 +66,10 @@ def _tree(text: str) -> XmlTree:
 
 
 class _Reader:
-    def __init__(self, tree: XmlTree) -> None:
-        self.tree, self.root = tree, tree.root
+    """`whole_file`: the other processes of the file are read, too, and the file is kept beside the definitions."""
+
+    def __init__(self, tree: XmlTree, *, whole_file: bool = False) -> None:
+        self.root, self.whole_file = tree.root, whole_file
         prefixes = {space: prefix or f"ns{n}" for n, (space, prefix) in enumerate(tree.prefixes.items())}
         reserved = set(STANDARD.values())
         self.prefixes = {space: f"{p}_" if p in reserved else p for space, p in prefixes.items()} | STANDARD
@@ -112,10 +120,9 @@ class _Reader:
         if drawing:
             data["diagram"] = drawing
             marks["diagram"] = mark_of(drawing, process)
-        #: the file's own text, which writing patches, and the process of it that this definition is
-        self.extensions |= {"source": self.tree.text, "process": process.get("id")}
-        data["extensions"] = self.extensions
-        marks["extensions"] = mark_of(self.extensions, process)
+        if self.extensions:
+            data["extensions"] = self.extensions
+            marks["extensions"] = mark_of(self.extensions, process)
         items = {name: (mark.line, mark.column, mark) for name, mark in marks.items()}
         return data, Mark(process.line, process.column, items)
 
@@ -138,7 +145,7 @@ class _Reader:
         processes = self.root.all("process", BPMN)
         if not processes:
             raise DocumentUnreadable(why="it has no <process>", where=Place("", self.root.line, self.root.column))
-        filled = [process for process in processes if any(child.name in _FLOW_NODES for child in process.children)]
+        filled = filled_processes(self.root)
         candidates = [process for process in filled if process.get("isExecutable") == "true"] or filled or processes
         for other in processes:
             if other is candidates[0]:
@@ -176,7 +183,7 @@ class _Reader:
             if self.root.get(name)
         }  # fmt: skip
         file["process"] = id
-        if self.left_out:
+        if self.left_out and not self.whole_file:
             file["others"] = [to_xml(other, self.prefixes) for other in self.left_out]
         foreign = {prefix: space for space, prefix in self.prefixes.items() if space not in STANDARD}
         if foreign:
@@ -211,7 +218,7 @@ class _Reader:
                     pool = {"id": child.get("id"), "name": child.get("name"), "process": child.get("processRef")}
                     self._add("pools", pool, child)
                     self._keep_extensions(child, child.get("id"))
-                elif child.name not in ("documentation", "extensionElements"):
+                elif child.name not in ("documentation", "extensionElements") and not self.whole_file:
                     file.setdefault("beside", []).append(to_xml(child, self.prefixes))
 
     # -- elements ------------------------------------------------------------------------------------------------------

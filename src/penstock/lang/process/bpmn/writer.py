@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
 from penstock.lang.process.bpmn.diagram_interchange import write_planes
 from penstock.lang.process.bpmn.layout import auto_layout
-from penstock.lang.process.bpmn.reader import read_processes
 from penstock.lang.process.bpmn.vocabulary import DEFINITIONS, EVENT_DECLARATIONS, EVENTS, REFERENCES, STANDARD, TAGS
 from penstock.lang.process.bpmn.xml_tree import open_tag, xml_text
 
@@ -40,21 +39,7 @@ _TOP_IN_XML = {
 
 def write_bpmn(definition: Mapping[str, Any]) -> str:
     """The XML of a definition without errors. Ids that XML cannot hold are replaced, and kept in our extension."""
-    return write_processes([definition])
-
-
-def write_processes(definitions: Sequence[Mapping[str, Any]]) -> str:
-    """The XML of all definitions of one file: the file's own text where nothing has changed."""
-    (source,) = {(definition.get("extensions") or {}).get("source") for definition in definitions}
-    known = [data for data, _ in read_processes(source)] if isinstance(source, str) else []
-    changed = [definition for definition in definitions if _content(definition) not in [_content(d) for d in known]]
-    return _Writer(changed[0]).text() if changed else str(source)
-
-
-def _content(definition: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a definition stands in a file: its version and its tenant are known to the store."""
-    own = {name: value for name, value in definition.items() if name not in ("version", "tenant_id")}
-    return own | {"extensions": (definition.get("extensions") or {}).get("process")}
+    return _Writer(definition).text()
 
 
 class _Writer:

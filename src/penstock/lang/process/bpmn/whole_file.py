@@ -1,0 +1,80 @@
+"""What of a BPMN file belongs to no single process: its pools, its message flows, and what is not imported."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from penstock.errors import DocumentUnreadable, Place
+from penstock.lang.process.bpmn.reader import filled_processes, is_filled
+from penstock.lang.process.bpmn.vocabulary import BPMN, CALLABLE
+from penstock.lang.process.bpmn.xml_tree import XmlElement
+
+#: Elements whose ids nothing of a process refers to: two of them may be equal, as some modelers write it.
+_UNNAMED = ("incoming", "outgoing", "extensionElements", "documentation")
+
+
+def pools(root: XmlElement) -> list[dict[str, str]]:
+    """The pools of the file with the id of the process that each holds; a black box holds none."""
+    return [
+        _said({"id": pool.get("id"), "name": pool.get("name"), "process": pool.get("processRef")})
+        for pool in _collaborated(root, "participant")
+    ]
+
+
+def message_flows(root: XmlElement) -> list[dict[str, str]]:
+    """The message flows of the file. Their ends are elements or pools."""
+    messages = {message.get("id"): message.get("name") for message in root.all("message", BPMN)}
+    return [
+        _said({
+            "id": flow.get("id"), "name": flow.get("name"), "source": flow.get("sourceRef"),
+            "target": flow.get("targetRef"),
+            "message": messages.get(flow.get("messageRef"), "") or flow.get("messageRef"),
+        })
+        for flow in _collaborated(root, "messageFlow")
+    ]  # fmt: skip
+
+
+def left_out(root: XmlElement) -> list[dict[str, str]]:
+    """Processes in which nothing is drawn, and what is drawn beside processes."""
+    names = {pool["process"]: pool["name"] for pool in pools(root) if pool.keys() >= {"process", "name"}}
+    parts = []
+    for node in root.children:
+        name, why = node.get("name") or names.get(node.get("id"), ""), ""
+        if node.space == BPMN and node.name == "process" and not is_filled(node):
+            what, why = "the process", "nothing is drawn in it"
+        elif node.space == BPMN and node.name in CALLABLE:
+            what, why = f"the {CALLABLE[node.name]}", "only processes are"
+        if why:
+            parts.append(_said({"what": what, "id": node.get("id"), "name": name, "why": why}))
+    return parts
+
+
+def refuse_unreadable(root: XmlElement) -> None:
+    """Raises DocumentUnreadable for a file of which nobody could say what an answer would change."""
+    inner = next((child for child in root.children if child.space == BPMN and child.name == "definitions"), None)
+    if inner is not None:
+        _refuse("it holds a second <definitions>", inner)
+    if not filled_processes(root):
+        others = [f"{part['what']} «{part.get('name') or part.get('id', '')}»" for part in left_out(root)]
+        beside = f"; it holds {', '.join(others)}" if others else ""
+        _refuse(f"no process in it has elements{beside}", root)
+    seen: dict[str, XmlElement] = {}
+    pending = [child for child in reversed(root.children) if child.space == BPMN]
+    while pending:
+        node = pending.pop()
+        pending += [child for child in reversed(node.children) if child.space == BPMN and child.name not in _UNNAMED]
+        id = node.get("id")
+        if id and seen.setdefault(id, node) is not node:
+            _refuse(f"<{seen[id].name}> on line {seen[id].line} and <{node.name}> have the same id «{id}»", node)
+
+
+def _collaborated(root: XmlElement, name: str) -> list[XmlElement]:
+    return [child for diagram in root.all("collaboration", BPMN) for child in diagram.all(name, BPMN)]
+
+
+def _said(fields: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in fields.items() if value}
+
+
+def _refuse(why: str, node: XmlElement) -> NoReturn:
+    raise DocumentUnreadable(why=why, where=Place("", node.line, node.column))
