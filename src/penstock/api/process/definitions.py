@@ -16,9 +16,10 @@ from penstock.api.process import definition_shapes as shape
 from penstock.api.process.error_words import InProcessWords, same_tenant
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
-from penstock.app.process.definitions import CONTAINERS, Defined, Processes, approval_of, in_force, origin_of
+from penstock.app.process.definitions import CONTAINERS, Processes, approval_of, in_force
 from penstock.app.process.extraction import text_of_pdf
 from penstock.app.process.models import extracted, import_discovered
+from penstock.app.process.version_writer import Defined, origin_of
 from penstock.errors import ProcessScope, ProcessUnreadable
 from penstock.store.releases import ReleaseRow
 

@@ -33,17 +33,17 @@ class Called:
 def called_by(door: Queries, data: Mapping[str, Any]) -> dict[str, bytes]:
     """The documents of everything that a definition calls, however deep; what is not there is left out."""
     documents: dict[str, bytes] = {}
-    wanted = list(_names(data))
+    wanted = list(called_names(data))
     while wanted and len(documents) < _MOST:
         name = wanted.pop()
         row = _find(door, name) if name not in documents else None
         if row is not None:
             documents[name] = row.document
-            wanted += _names(msgspec.json.decode(row.document))
+            wanted += called_names(msgspec.json.decode(row.document))
     return documents
 
 
-def _names(data: Mapping[str, Any]) -> Iterator[str]:
+def called_names(data: Mapping[str, Any]) -> Iterator[str]:
     listed = data.get("activities")
     for activity in listed if isinstance(listed, list) else ():
         how = activity.get("orchestration") if isinstance(activity, Mapping) else None

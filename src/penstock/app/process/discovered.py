@@ -14,7 +14,7 @@ from penstock.dialects.process.words import PROCESS_DISCOVERED
 from penstock.errors import ProcessScope, ProcessUnreadable
 
 if TYPE_CHECKING:
-    from penstock.app.process.definitions import Defined
+    from penstock.app.process.version_writer import Defined
     from penstock.app.runs.runs import Runs
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from penstock.app.process.definitions import imported
+from penstock.app.process.version_writer import imported
 from penstock.app.process.work_items import run_of
 from penstock.app.runs.long.read_limits import LOOP_FACTS
 from penstock.dialects.process.events import events

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.process.definitions import approval_of, in_force, origin_of
+from penstock.app.process.definitions import approval_of, in_force
 from penstock.app.process.event_log import exported_of
 from penstock.app.process.thresholds import THRESHOLDS
+from penstock.app.process.version_writer import origin_of
 from penstock.dialects.process.instance import Instance
 from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from penstock.app.access.candidates import Who
-from penstock.app.process.definitions import DISCOVERED, Defined, Processes, approval_of
+from penstock.app.process.definitions import Processes, approval_of
 from penstock.app.process.extraction import propose
+from penstock.app.process.version_writer import DISCOVERED, Defined
 from penstock.errors import Finding
 from penstock.lang.process.diff import difference
 from penstock.store.releases import ReleaseRow

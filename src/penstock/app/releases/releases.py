@@ -44,6 +44,7 @@ from penstock.lang.compile import language_of
 from penstock.lang.read import read_document
 from penstock.lifecycle import MACHINES
 from penstock.net.model import Net
+from penstock.store.document_drafts import DocumentDraftChange
 from penstock.store.releases import NewDeployment, ReleaseRow
 from penstock.store.schedules import ScheduleRow
 
@@ -73,6 +74,7 @@ class ReleaseChanges(msgspec.Struct):
     unscheduled: list[tuple[str, str]] = []
     told: list[tuple[Any, ...]] = []
     layers: list[NewDeployment] = []
+    drafts: list[DocumentDraftChange] = []
 
 
 class ActiveRelease(ReleaseRow, frozen=True):
@@ -314,11 +316,12 @@ class Releases:
 
     def written(self, writing: ReleaseChanges) -> bool:
         """Write all changes in one transaction; False, with nothing written, after a concurrent change."""
-        if not (writing.moves or writing.new):
+        if not (writing.moves or writing.new or writing.drafts):
             return True
         done = self.door.store.move_releases(
-            writing.moves, writing.schedules, writing.unscheduled, writing.new, writing.told, writing.layers
-        )
+            writing.moves, writing.schedules, writing.unscheduled, writing.new, writing.told, writing.layers,
+            writing.drafts,
+        )  # fmt: skip
         for row in (*(moved for moved, _ in writing.moves), *writing.new) if done else ():
             app_language(self.door.store.net(row.net).language).moved(self.door, row)
         if done and writing.layers:

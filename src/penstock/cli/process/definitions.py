@@ -12,12 +12,13 @@ import typer
 
 from penstock.app.access.candidates import Who
 from penstock.app.penstock import Penstock
-from penstock.app.process.definitions import Defined, Processes, approval_of
+from penstock.app.process.definitions import Processes, approval_of
 from penstock.app.process.error_words import process_words
 from penstock.app.process.extraction import text_of_pdf
 from penstock.app.process.models import Proposed, extracted
 from penstock.app.process.models import import_discovered as discovered
 from penstock.app.process.reevaluation import ThresholdReading, reevaluation
+from penstock.app.process.version_writer import Defined
 from penstock.app.releases.documents import read_source
 from penstock.cli.drive import attached, driving_or_attached, until_done
 from penstock.cli.identity import By, Claimed, identify
