@@ -236,7 +236,16 @@ def _sys(view: View) -> dict[str, Any]:
         "now": view.run.now,
         "node_started": firing.at if firing is not None else None,
         "trigger": st.options.get("trigger"),
+        "done_by": _done_by(view),
     }
+
+
+def _done_by(view: View) -> list[str]:
+    """The people who did the finished work that this firing comes from, where the run tracks origins."""
+    firing, redoable = view.firing, view.run.st.redoable
+    keys = (firing.passed or ()) if firing is not None else ()
+    items = (redoable[-key].item for key in keys if key < 0 and -key in redoable)
+    return list(dict.fromkeys(item.by for item in items if item.by and item.by != "agent"))
 
 
 def _outside(view: View, root: str) -> dict[str, Any]:

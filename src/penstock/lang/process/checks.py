@@ -8,6 +8,7 @@ from penstock.lang.document import child_pointer
 from penstock.lang.process import limits
 from penstock.lang.process.fields import ActivityFields, EventFields
 from penstock.lang.process.lowering_context import SharedContext
+from penstock.lang.process.nodes.asking_gateways import asks
 from penstock.lang.process.nodes.candidates import ASSIGNMENT_RULES, role_of
 from penstock.lang.process.rule_categories import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
@@ -235,6 +236,8 @@ def _check_cycles(shared: SharedContext) -> None:
 def _check_gateway(element: Element, shared: SharedContext) -> None:
     gateway, flows = element.gateway, shared.graph.outgoing[element.id]
     assert gateway is not None
+    if asks(element, shared) is not None:
+        return
     conditions = shared.flow_conditions(element)
     if gateway.type not in _CONDITIONAL_GATEWAYS:
         _report_ignored_conditions(element, flows, shared)

@@ -13,6 +13,7 @@ from penstock.lang.fields import Fields
 from penstock.lang.process.fields import (
     COLLECTIONS,
     ActivityFields,
+    Ask,
     Compensation,
     DataUse,
     Multi,
@@ -22,7 +23,7 @@ from penstock.lang.process.fields import (
     TopFields,
 )
 
-_PARTS: tuple[type[Fields], ...] = (ProcessData, DataUse, Compensation, Multi, Orchestration, TimerFields)
+_PARTS: tuple[type[Fields], ...] = (ProcessData, DataUse, Compensation, Multi, Orchestration, TimerFields, Ask)
 _WORDS = {
     "data": "Sources of data that the process uses.",
     "roles": "Who takes part, and how work is assigned.",

@@ -167,6 +167,13 @@ class ActivityFields(Fields):
     REQUIRED: ClassVar[tuple[str, ...]] = ("name", "id", "type")
 
 
+class Ask(Fields):
+    """A person says which way is taken; `who` is previous: whoever did what comes before, else the initiator."""
+
+    who: Annotated[str, Meta(description="previous, initiator, anyone, user:ID, role:NAME or group:NAME.")] = "previous"
+    choices: Annotated[dict[str, str], Meta(description="Transition → the word by which it is chosen.")] = {}
+
+
 class GatewayFields(Fields):
     """P-2.2.7, P-X.9, P-X.10."""
 
@@ -175,6 +182,7 @@ class GatewayFields(Fields):
     type: GatewayType | None = None
     conditions: Annotated[dict[str, Any], Meta(description="Transition → condition; `default` → transition.")] = {}
     default: Annotated[str, Meta(description="The transition taken when no condition holds.")] = ""
+    ask: Annotated[Ask | None, Meta(description="A person chooses the way, and no condition is asked.")] = None
     parent: str = ""
     documentation: str = ""
 

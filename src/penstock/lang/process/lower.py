@@ -11,6 +11,7 @@ from penstock.lang.process.compensation import with_compensation
 from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
 from penstock.lang.process.nodes import type_of
+from penstock.lang.process.nodes.asking_gateways import asks, choice_guard
 from penstock.lang.process.nodes.candidates import starters_of
 from penstock.lang.process.nodes.contract import Fragment, link
 from penstock.lang.process.nodes.conversation import start_sets
@@ -199,6 +200,8 @@ def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContex
     port, guard, default = "done", None, False
     if gateway is not None and gateway.type == "eventBasedGateway":
         port = target
+    elif (ask := asks(source, shared)) is not None:
+        guard = choice_guard(flow, source, ask, shared)
     elif gateway is None or gateway.type in ("exclusiveGateway", "inclusiveGateway"):
         conditions = shared.flow_conditions(source)
         default = conditions.default == flow.id

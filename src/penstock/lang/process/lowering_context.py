@@ -33,6 +33,7 @@ class SharedContext:
     carried: set[str] = field(default_factory=set)  # settings of the tenant that a run takes along
     children: dict[str, Net] = field(default_factory=dict)
     read_conditions: dict[str, FlowConditions] = field(default_factory=dict)  # by element
+    asked_choices: dict[str, dict[str, str]] = field(default_factory=dict)  # by gateway: flow → word
     dependencies: list[tuple[str, str, str]] = field(default_factory=list)  # type, id, pointer
 
     def flow_conditions(self, element: Element) -> FlowConditions:

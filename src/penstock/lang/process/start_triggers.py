@@ -119,7 +119,7 @@ def _check_timer(timer: TimerFields, context: LoweringContext) -> None:
         message = f"{value} cannot be known before there is an instance."
         context.error("bad_duration", message, f"timer/{name}", hint=hint)
         return
-    problem, hint = {"date": _date_problem, "duration": _span_problem, "cycle": _cycle_problem}[name](value)
+    problem, hint = _PROBLEMS[name](value)
     if problem is not None:
         context.error("bad_duration", f"«{value}» says no time: {problem}.", f"timer/{name}", hint=hint)
     elif name == "cycle":
@@ -156,6 +156,14 @@ def _cycle_problem(value: str) -> tuple[str | None, str]:
         return "it does not say how often", f"Write R/{text} for again and again; as a «duration» it comes once."
     cron = plain_cron(text)
     return seconds_problem(cron) or cron_problem(cron), hint
+
+
+_PROBLEMS = {"date": _date_problem, "duration": _span_problem, "cycle": _cycle_problem}
+
+
+def time_problem(kind: str, value: str) -> str | None:
+    """Why a text is no date, duration or cycle at which a process could start."""
+    return _PROBLEMS[kind](value)[0]
 
 
 def _check_weekdays(text: str, context: LoweringContext) -> None:

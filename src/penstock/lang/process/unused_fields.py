@@ -66,6 +66,8 @@ def _unused_fields(element: Element, shared: SharedContext) -> Iterator[tuple[st
     elif element.gateway is not None and element.gateway.type in ("parallelGateway", "eventBasedGateway"):
         if element.gateway.default:
             yield "default", "at a gateway that asks no conditions"
+        if element.gateway.ask is not None:
+            yield "ask", "at a gateway that asks nobody"
 
 
 def _of_activity(element: Element, f: ActivityFields, shared: SharedContext) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from penstock.net.model import Effect, Node
 #: P-X.13: how a role's work is assigned.
 ASSIGNMENT_RULES = ("round_robin", "least_loaded", "initiator")
 CHOSEN_BY_HOST = ("round_robin", "least_loaded")
-_INITIATOR = "sys.trigger.initiator"
+INITIATOR = "sys.trigger.initiator"
 _NOBODY = "{'type': 'any_of', 'targets': []}"
 _TARGET = re.compile(r"(user|role|group):\S")
 #: whom a variable names when the item opens
@@ -32,7 +32,7 @@ def candidates_of(f: ActivityFields, context: LoweringContext) -> tuple[Node | N
     if role is None or not rule:
         return None, None
     if rule == "initiator":
-        return None, {"$expr": f"fn.if(fn.is_null({_INITIATOR}), {_NOBODY}, {_chosen(_INITIATOR)})"}
+        return None, {"$expr": only_user(INITIATOR)}
     if rule in CHOSEN_BY_HOST:
         args = {"rule": rule, "role": role.id, "role_name": role.name, "activity_id": context.id}
         id = f"{core_id(context.element)}.assign"
@@ -77,7 +77,7 @@ def _named(f: ActivityFields, context: LoweringContext) -> Any:
         names = _expression(match[2].strip(), f, context) if match else None
         if match and names is not None:
             computed.append(_names(match[1], names))
-        elif match is None and _names_somebody(text):
+        elif match is None and is_target(text):
             known.append(text.strip())
         else:
             message = f"Who may do «{context.element.name}» is not understood: «{text}» is for nobody."
@@ -92,22 +92,23 @@ def starters_of(shared: SharedContext) -> dict[str, Any] | None:
     """Who may start the process by hand; None: nothing is said. There are no variables yet that could name somebody."""
     top = shared.definition.top
     for i, text in enumerate(top.starters or ()):
-        if not _names_somebody(text):
+        if not is_target(text):
             message = f"Who may start «{top.process_definition_name}» is not understood: «{text}» is nobody."
             hint = "Write user:ID, role:NAME or group:NAME."
             shared.report.warning("starters_not_understood", message, f"/starters/{i}", hint=hint)
     if top.starters is None:
         return None
-    return {"type": "any_of", "targets": [text.strip() for text in top.starters if _names_somebody(text)]}
+    return {"type": "any_of", "targets": [text.strip() for text in top.starters if is_target(text)]}
 
 
-def _names_somebody(text: str) -> bool:
+def is_target(text: str) -> bool:
+    """Does it name somebody: user:ID, role:NAME or group:NAME?"""
     return "${" not in text and _TARGET.match(text) is not None and not {"'", '"'} <= set(text)
 
 
 def _expression(text: str, f: ActivityFields, context: LoweringContext) -> str | None:
     if text == "initiator":
-        return _INITIATOR
+        return INITIATOR
     try:
         compile_expression(text, words=True)
     except PenstockError:
@@ -132,6 +133,11 @@ def _names(kind: str, expr: str) -> str:
 
 def _chosen(expr: str) -> str:
     return f"{{'type': 'any_of', 'targets': [fn.concat('user:', {expr})]}}"
+
+
+def only_user(expr: str) -> str:
+    """The user that a value names; nobody where it names none."""
+    return f"fn.if(fn.is_null({expr}), {_NOBODY}, {_chosen(expr)})"
 
 
 def _holders(role: ProcessRole) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.lang.process.lowering_context import LoweringContext
+from penstock.lang.process.nodes.asking_gateways import ask_fragment, asks
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, ElementType, Fragment, single_node
 from penstock.lang.process.nodes.events import trigger_of
 from penstock.lang.process.nodes.messages import message_trigger, task_message_name
@@ -18,9 +19,15 @@ def _node(context: LoweringContext, **parts: Any) -> Fragment:
     return single_node(Node(id=context.id, type=f.type or "", label=f.name, scope=context.scope, **parts))
 
 
+def _asking(context: LoweringContext, fragment: Fragment) -> Fragment:
+    """Where the gateway asks, somebody answers before the ways part."""
+    ask = asks(context.element, context.shared)
+    return fragment if ask is None else ask_fragment(context, ask, fragment.node(context.id))
+
+
 def lower_exclusive(context: LoweringContext) -> Fragment:
     """Takes the first branch whose condition holds (P-3.2.12); with none the submit is refused (P-X.11)."""
-    return _node(context, join=MERGE, split="first")
+    return _asking(context, _node(context, join=MERGE, split="first"))
 
 
 def lower_parallel(context: LoweringContext) -> Fragment:
@@ -30,7 +37,7 @@ def lower_parallel(context: LoweringContext) -> Fragment:
 
 def lower_inclusive(context: LoweringContext) -> Fragment:
     """Takes every branch whose condition holds; the join waits for those that were taken (P-X.10)."""
-    return _node(context, join=INCLUSIVE, split="every")
+    return _asking(context, _node(context, join=INCLUSIVE, split="every"))
 
 
 def lower_event_based(context: LoweringContext) -> Fragment:

@@ -1,0 +1,86 @@
+"""The to-dos of a drawing: what is missing before it runs, answers to that, and all proposals at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from penstock.errors import ProcessInvalid
+from penstock.lang.contract import Resolve
+from penstock.lang.process.drawing import Drawing
+from penstock.lang.process.todos import event_names, finding, gateway_conditions, timer_value
+from penstock.lang.process.todos.checked import CheckedDrawing, checked
+from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
+from penstock.lang.process.todos.edit import refusal
+
+#: In the order in which they are listed at one element.
+TODO_TYPES: dict[str, TodoType] = {
+    type.kind: type
+    for type in (
+        gateway_conditions.TODO, event_names.MESSAGE_NAME, event_names.SIGNAL_NAME, timer_value.TODO, finding.TODO,
+    )
+}  # fmt: skip
+#: One proposal may bring another to-do to light; a drawing that is not at rest after so many rounds is left there.
+_ROUNDS = 50
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """A proposal that was taken: the to-do's, the first one."""
+
+    key: str
+    answer: dict[str, Any]
+    proposal: Proposal
+
+
+def todos_of(drawing: Drawing, resolve: Resolve | None = None) -> list[Todo]:
+    """What is missing, along the flow. `resolve` gives the processes that are called and not in the drawing."""
+    return todos_of_checked(checked(drawing, resolve))
+
+
+def todos_of_checked(drawing: CheckedDrawing) -> list[Todo]:
+    todos = [todo for type in TODO_TYPES.values() for todo in type.find(drawing)]
+    rules = {type.kind: type.rules for type in TODO_TYPES.values()}
+    todos += finding.remaining(drawing, todos, rules)
+    pools = {process.id: number for number, process in enumerate(drawing.processes)}
+    order = {process.id: process.order for process in drawing.processes}
+    todos.sort(key=lambda todo: (pools.get(todo.process, -1), order.get(todo.process, {}).get(todo.element, -1)))
+    return todos
+
+
+def answered(drawing: Drawing, key: str, answer: dict[str, Any]) -> Drawing:
+    """The drawing with an answer in it. Raises ProcessInvalid for an answer that does not fit."""
+    at = _place(drawing, key)
+    if not isinstance(answer, dict):
+        raise refusal("wrong_type", "An answer is a map.", "", "Look at the form of the to-do.")
+    return TODO_TYPES[at.kind].answer(drawing, at, answer)
+
+
+def accepted(drawing: Drawing, resolve: Resolve | None = None) -> tuple[Drawing, list[Taken]]:
+    """The drawing with the first proposal of every to-do taken, also of those that come to light by it."""
+    taken: dict[str, Taken] = {}
+    for _ in range(_ROUNDS):
+        new = [todo for todo in todos_of(drawing, resolve) if todo.proposals and todo.key not in taken]
+        if not new:
+            break
+        for todo in new:
+            proposal = todo.proposals[0]
+            try:
+                drawing = answered(drawing, todo.key, proposal.answer)
+            except ProcessInvalid:
+                continue  # another answer of this round has taken its element away
+            taken[todo.key] = Taken(todo.key, proposal.answer, proposal)
+    return drawing, list(taken.values())
+
+
+def _place(drawing: Drawing, key: str) -> TodoPlace:
+    kind, _, rest = key.partition(":")
+    ids = [str(data.get("process_definition_id") or "") for data in drawing.definitions]
+    for id in sorted(ids, key=len, reverse=True):
+        if kind in TODO_TYPES and rest.startswith(f"{id}:"):
+            return TodoPlace(kind, id, rest[len(id) + 1 :])
+    message = f"The drawing has no to-do «{key}»."
+    raise refusal("todo_unknown", message, "", "A key is the kind, the process and the element: kind:process:element.")
+
+
+__all__ = ["TODO_TYPES", "Proposal", "Taken", "Todo", "TodoType", "accepted", "answered", "todos_of"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from penstock.errors import Finding
 from penstock.lang.process.drawing import Drawing
+from penstock.lang.process.todos.checked import CheckedDrawing
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -39,16 +39,22 @@ class Todo(msgspec.Struct, frozen=True):
     form: dict[str, Any] = {}  # JSON Schema of an answer that somebody writes himself; empty: only a change of the file
 
 
-#: The findings of a drawing's definitions: id of the definition → what its check has to say.
-Findings = dict[str, list[Finding]]
+class TodoPlace(msgspec.Struct, frozen=True):
+    """Where an answer belongs: the parts of a to-do's key."""
+
+    kind: str
+    process: str
+    element: str
 
 
 @dataclass(frozen=True)
 class TodoType:
-    """One kind of to-do. `find` looks for it in a drawing; `answer` gives the drawing with the answer in it, and raises
-    ProcessInvalid for an answer that does not fit the to-do's form."""
+    """One kind of to-do. `find` looks for it in a drawing; `answer` gives the drawing with the answer in it, checks
+    nothing but that answer, and raises ProcessInvalid for one that does not fit the to-do's form. An error finding of
+    one of `rules` at the element of a to-do of this kind is what the to-do is about."""
 
     kind: str
-    find: Callable[[Drawing, Findings], Iterator[Todo]]
-    answer: Callable[[Drawing, Todo, dict[str, Any]], Drawing]
+    find: Callable[[CheckedDrawing], Iterator[Todo]]
+    answer: Callable[[Drawing, TodoPlace, dict[str, Any]], Drawing]
     doc: str
+    rules: tuple[str, ...] = ()

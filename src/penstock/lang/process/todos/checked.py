@@ -1,0 +1,186 @@
+"""A drawing with what the check of its definitions has to say, and the words by which its elements are known."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from penstock.errors import Finding
+from penstock.lang.compile import check_document
+from penstock.lang.contract import Resolve, Setting
+from penstock.lang.document import Document
+from penstock.lang.process.drawing import Drawing
+from penstock.lang.process.flow_conditions import FlowConditions, read_flow_conditions
+from penstock.lang.process.graph import ProcessGraph
+from penstock.lang.process.schema import Definition, Element, read
+from penstock.lang.read import read_document
+from penstock.lang.report import Report
+
+#: What is wrong with a call itself; all else that is found at it is found in what it calls.
+_OF_CALLS = ("sub_process_unknown", "sub_process_missing", "recursive_process", "missing_field", "file_not_found")
+
+
+class CheckedProcess:
+    """One definition of a drawing. `definition` has the elements that can be read, whatever else is wrong."""
+
+    def __init__(self, drawing: Drawing, data: dict[str, Any], document: Document, findings: list[Finding]) -> None:
+        self.drawing, self.data, self.findings = drawing, data, findings
+        self.id = str(data.get("process_definition_id") or "")
+        self.report = Report(document)
+        self.definition: Definition = read(document, self.report, Setting())
+        self.graph = ProcessGraph(self.definition)
+
+    @property
+    def elements(self) -> dict[str, Element]:
+        return self.definition.elements
+
+    def errors(self, element: str, *rules: str) -> list[Finding]:
+        """The errors of these rules at an element."""
+        return [finding for finding in self._errors.get(element, ()) if finding.rule in rules]
+
+    @cached_property
+    def _errors(self) -> dict[str, list[Finding]]:
+        by_element: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            if finding.severity == "error":
+                by_element.setdefault(finding.node, []).append(finding)
+        return by_element
+
+    def conditions(self, element: Element) -> FlowConditions:
+        return read_flow_conditions(element, self.graph.outgoing[element.id], self.definition, self.report)
+
+    # -- along the flow ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def order(self) -> dict[str, int]:
+        """The place of each element on the way from the start, breadth first; a sub-process's elements after it."""
+        order: dict[str, int] = {}
+        self._walk("", order)
+        for id in self.elements:  # what no way leads to
+            order.setdefault(id, len(order))
+        return order
+
+    def _walk(self, level: str, order: dict[str, int]) -> None:
+        pending = deque(element.id for element in self.graph.starts(level))
+        while pending:
+            id = pending.popleft()
+            if id in order:
+                continue
+            order[id] = len(order)
+            if id in self.graph.children:
+                self._walk(id, order)
+            pending += [boundary.id for boundary in self.graph.boundaries.get(id, ())]
+            pending += [flow.fields.target for flow in self.graph.outgoing[id]]
+
+    def steps_before(self, id: str) -> list[Element]:
+        """The activities that come directly before an element, looking through gateways and events."""
+        found: dict[str, Element] = {}
+        pending, reached = [flow.fields.source for flow in self.graph.incoming[id]], {id}
+        while pending:
+            element = self.elements[pending.pop(0)]
+            if element.id in reached:
+                continue
+            reached.add(element.id)
+            if element.activity is not None:
+                found[element.id] = element
+            elif element.event is not None and element.event.position == "boundary":
+                pending.append(element.event.attached_to)
+            else:
+                pending += [flow.fields.source for flow in self.graph.incoming[element.id]]
+        return [element for element in found.values() if element.id in self.elements]
+
+    # -- words ---------------------------------------------------------------------------------------------------------
+
+    def drawn(self, element: Element) -> str:
+        """What people call the element: its name, else where it is."""
+        if name := drawn_name(element):
+            return f"«{name}»"
+        before = next((drawn_name(step) for step in self.steps_before(element.id) if drawn_name(step)), "")
+        return f"The {words_of(element)} after «{before}»" if before else f"The {words_of(element)} «{element.id}»"
+
+
+def drawn_name(element: Element) -> str:
+    """The name on the drawing; a reader gives an activity without one its id."""
+    name = " ".join(str(element.fields.name).split())
+    return "" if name == element.id else name
+
+
+def type_of_element(element: Element) -> str:
+    """As it is drawn."""
+    if element.gateway is not None:
+        return str(element.gateway.type)
+    if element.activity is not None:
+        return str(element.activity.bpmn or element.activity.type)
+    event = element.event
+    assert event is not None
+    return f"{event.trigger if event.trigger != 'none' else event.position} event"
+
+
+def words_of(element: Element) -> str:
+    """exclusiveGateway is an exclusive gateway."""
+    type = type_of_element(element)
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in type)
+
+
+@dataclass(frozen=True)
+class CheckedDrawing:
+    drawing: Drawing
+    processes: tuple[CheckedProcess, ...]
+
+    def process(self, id: str) -> CheckedProcess:
+        return next(process for process in self.processes if process.id == id)
+
+    def each(self) -> Iterator[tuple[CheckedProcess, Element]]:
+        """Every element, along the flow."""
+        for process in self.processes:
+            for id in sorted(process.elements, key=process.order.__getitem__):
+                yield process, process.elements[id]
+
+
+def checked(drawing: Drawing, resolve: Resolve | None = None) -> CheckedDrawing:
+    """`resolve` gives the definitions that the tenant has; those of the drawing are asked first."""
+    given = [(data, msgspec.json.encode(data)) for data in drawing.definitions]
+    called = _resolver(given, resolve)
+    own = {name for data, _ in given for name in _names(data)}
+    processes = []
+    for data, body in given:
+        document = read_document(body, name=f"{data.get('process_definition_id') or 'process'}.json")
+        _, findings = check_document(body, name=document.name, language="process", resolve=called)
+        calls = {str(entry.get("id")) for entry in _entries(data, "activities") if _called(entry) in own}
+        kept = [f for f in findings if f.node not in calls or f.rule in _OF_CALLS or not f.message.startswith("In «")]
+        processes.append(CheckedProcess(drawing, data, document, kept))
+    return CheckedDrawing(drawing, tuple(processes))
+
+
+def _resolver(given: list[tuple[dict[str, Any], bytes]], resolve: Resolve | None) -> Callable[[str], bytes]:
+    known: dict[str, bytes] = {name: body for data, body in reversed(given) for name in reversed(_names(data))}
+
+    def called(name: str) -> bytes:
+        if name not in known and resolve is not None:
+            known[name] = resolve(name)
+        if name not in known:
+            raise FileNotFoundError(name)
+        return known[name]
+
+    return called
+
+
+def _names(data: dict[str, Any]) -> list[str]:
+    """By which a process can be called."""
+    names = (data.get("process_definition_id"), data.get("process_definition_name"))
+    return [name for name in names if isinstance(name, str) and name]
+
+
+def _called(entry: dict[str, Any]) -> str:
+    how = entry.get("orchestration")
+    return str(how.get("sub_process") or "") if isinstance(how, dict) else ""
+
+
+def _entries(data: dict[str, Any], collection: str) -> Iterator[dict[str, Any]]:
+    listed = data.get(collection)
+    yield from (entry for entry in listed if isinstance(entry, dict)) if isinstance(listed, list) else ()

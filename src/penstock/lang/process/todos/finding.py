@@ -1,0 +1,50 @@
+"""Whatever else keeps a drawing from running: it is shown, and put right in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from penstock.errors import Finding
+from penstock.lang.process.drawing import Drawing
+from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name, type_of_element
+from penstock.lang.process.todos.contract import Todo, TodoPlace, TodoType
+from penstock.lang.process.todos.edit import refusal
+
+KIND = "finding"
+
+
+def remaining(drawing: CheckedDrawing, todos: Sequence[Todo], rules: dict[str, tuple[str, ...]]) -> Iterator[Todo]:
+    """A to-do for each error that none of these is about; `rules` by kind. Several at one element are one."""
+    taken = {(todo.process, todo.element, rule) for todo in todos for rule in rules[todo.kind]}
+    for process in drawing.processes:
+        left: dict[str, list[Finding]] = {}
+        for finding in process.findings:
+            if finding.severity == "error" and (process.id, finding.node, finding.rule) not in taken:
+                left.setdefault(finding.node, []).append(finding)
+        yield from (_todo(process, node, findings) for node, findings in left.items())
+
+
+def _todo(process: CheckedProcess, node: str, findings: list[Finding]) -> Todo:
+    element = process.elements.get(node)
+    listed = {str(raw.get("id")): raw for raw in process.data.get("unsupported") or () if isinstance(raw, dict)}
+    raw = listed.get(node, {})
+    name = drawn_name(element) if element is not None else str(raw.get("name") or "")
+    type = type_of_element(element) if element is not None else str(raw.get("element") or "process")
+    return Todo(
+        key=f"{KIND}:{process.id}:{node}", kind=KIND, process=process.id, element=node, element_type=type, name=name,
+        message=" ".join(dict.fromkeys(finding.message for finding in findings)), hint=findings[0].hint,
+        facts={"rules": list(dict.fromkeys(finding.rule for finding in findings))},
+    )  # fmt: skip
+
+
+def find(drawing: CheckedDrawing) -> Iterator[Todo]:
+    """It is found when all others are."""
+    yield from ()
+
+
+def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:
+    raise refusal("todo_without_answer", "This can only be put right in the file.", "", "Bring the file again.")
+
+
+TODO = TodoType(KIND, find, answer, "Put right in the file what cannot be run.")
