@@ -238,7 +238,6 @@ def test_a_script_is_python_or_nobodys() -> None:
 
 @pytest.mark.parametrize(("element", "said"), [
     ('<bpmn:complexGateway id="x" name="섞임"/>', "complex gateway"),
-    ('<bpmn:transaction id="x" name="섞임"/>', "transaction"),
     ('<bpmn:adHocSubProcess id="x" name="섞임"/>', "ad-hoc"),
     ('<bpmn:startEvent id="x" name="섞임"><bpmn:timerEventDefinition/><bpmn:signalEventDefinition/></bpmn:startEvent>',
      "multiple event"),

@@ -410,11 +410,9 @@ async def test_an_event_sub_process_in_each_instance(tmp_path: Path) -> None:
     ("element", "word"),
     [
         (task("X", name="뭐든", type="subProcess", bpmn="adHocSubProcess"), "ad-hoc sub-process"),
-        (task("X", name="뭐든", type="subProcess", bpmn="transaction"), "transaction sub-process"),
         (gateway("X", "complex", name="뭐든"), "complex gateway"),
         (event("X", "catch", "conditional", name="뭐든"), "conditional event"),
         (event("X", "throw", "link", name="뭐든"), "link event"),
-        (event("X", "end", "cancel", name="뭐든"), "cancel event"),
         (event("X", "catch", "multiple", name="뭐든"), "multiple event"),
     ],
 )

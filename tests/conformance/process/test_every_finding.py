@@ -122,6 +122,11 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
                            "/events/0/trigger"),
     "an end of no kind": (edge(event("E", "end", "timer")), "bpmn_not_supported", "/events/0/trigger"),
     "ad hoc": (edge(sub("X", bpmn="adHocSubProcess")), "bpmn_not_supported", "/activities/1/bpmn"),
+    "a cancel at the top": (edge(event("E", "end", "cancel")), "cancel_outside_transaction", "/events/0"),
+    "a transaction that listens": (
+        process([task("A"), sub("T", bpmn="transaction", triggered_by_event=True),
+                 event("S", "start", "error", parent="T"), task("B", parent="T")], ["S>B"]),
+        "bpmn_not_supported", "/activities/1/triggered_by_event"),
     "from a file": (process([task("A")], [], unsupported=[{"element": "dataStoreReference", "id": "d", "name": "DB"}]),
                     "bpmn_not_supported", "/unsupported/0"),
     "from a file, without a name": (process([task("A")], [], unsupported=[{"element": "auditing"}]),
@@ -204,6 +209,14 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
                               "/activities/0/python_code"),
     "a loop that only counts": (process([task("A", multi={"mode": "loop", "most": 3})], []), "loop_by_count",
                                 "/activities/0/multi"),
+    "a cancel that nobody catches": (
+        process([sub("T", bpmn="transaction"), task("A", parent="T"), event("E", "end", "cancel", parent="T")],
+                ["A>E"]), "cancel_without_boundary", "/activities/0"),
+    "a cancel that never comes": (
+        process([sub("T", bpmn="transaction"), task("A", parent="T"), event("B", "boundary", "cancel", attached_to="T"),
+                 task("K")], ["B>K"]), "cancel_without_end", "/activities/0"),
+    "another protocol": (process([sub("T", bpmn="transaction", method="##Image"), task("A", parent="T")], []),
+                         "idle_field", "/activities/0/method"),
     "what was not imported": (process([task("A")], [], left_out=[{"what": "the process", "name": "B", "why": "x"}]),
                               "left_out", "/left_out/0"),
     "a start by nobody": ({**process([task("A")], []), "starters": ["${a}"]}, "starters_not_understood",

@@ -13,6 +13,7 @@ from penstock.lang.process.nodes.candidates import ASSIGNMENT_RULES, role_of
 from penstock.lang.process.rule_categories import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.lang.process.start_triggers import check_start_trigger
+from penstock.lang.process.sub_process_checks import check_cancel_event, check_transaction
 from penstock.lang.process.unused_fields import report_unused_fields
 from penstock.lang.python_scripts import check_script, result_names
 from penstock.lang.report import PlaceReport, Report, did_you_mean
@@ -289,6 +290,8 @@ def _check_activity(element: Element, f: ActivityFields, shared: SharedContext) 
         message = f"Nothing says what does the service task «{element.name}», so a person has to do it."
         hint = "Write `tool: …`, or `agent_mode: AUTONOMOUS`; or `agent_mode: MANUAL` where it is meant."
         report.warning("service_by_person", message, element.pointer, hint=hint, node=element.id)
+    if shared.graph.is_transaction(element.id):
+        check_transaction(element, f, shared)
     if f.triggered_by_event and not shared.graph.is_embedded(element):
         message = f"The event sub-process «{element.name}» is empty."
         hint = "Draw a start event and what follows in it."
@@ -308,6 +311,7 @@ def _check_event(element: Element, f: EventFields, shared: SharedContext) -> Non
                 message = f"«{name}» is for the start of a process; here it changes nothing."
                 at = f"{element.pointer}/timer/{name}"
                 report.warning("idle_field", message, at, hint="Remove it.", node=element.id)
+    check_cancel_event(element, f, shared)
     if f.position != "boundary":
         return
     host = shared.definition.elements.get(f.attached_to)
@@ -321,7 +325,7 @@ def _check_event(element: Element, f: EventFields, shared: SharedContext) -> Non
         return
     if f.trigger in ("none", "terminate"):
         message = f"«{element.name}» is a boundary event with the trigger {f.trigger}, which is not run here."
-        hint = "Use timer, message, signal, error, escalation or compensation."
+        hint = "Use timer, message, signal, error, escalation, compensation or, on a transaction, cancel."
         report.error("bpmn_not_supported", message, f"{element.pointer}/trigger", hint=hint, node=element.id)
     if f.trigger == "compensation":
         handler = shared.definition.elements.get(f.activity)

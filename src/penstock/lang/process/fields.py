@@ -19,10 +19,12 @@ DataType = Literal["sql", "db", "api", "file"]
 DefinitionType = Literal["mega", "major", "base", "sub", "discovered"]
 Tag = Literal[
     "task", "userTask", "manualTask", "serviceTask", "scriptTask", "sendTask", "receiveTask", "businessRuleTask",
-    "subProcess", "callActivity",
+    "subProcess", "callActivity", "transaction",
 ]  # fmt: skip
 Position = Literal["start", "end", "catch", "throw", "boundary"]
-EventTrigger = Literal["none", "timer", "message", "signal", "error", "escalation", "compensation", "terminate"]
+EventTrigger = Literal[
+    "none", "timer", "message", "signal", "error", "escalation", "compensation", "terminate", "cancel",
+]  # fmt: skip
 Name = Annotated[str, Meta(max_length=limits.NAME)]
 Id = Annotated[str, Meta(max_length=limits.ID)]
 Seconds = Annotated[float, Meta(gt=0, le=limits.SECONDS)]
@@ -161,6 +163,9 @@ class ActivityFields(Fields):
     priority: Literal["high", "normal", "low"] = "normal"
     is_for_compensation: bool = False
     triggered_by_event: bool = False
+    method: Annotated[
+        str, Meta(description="transaction: the protocol of a cancel, as drawn; here what was done is compensated.")
+    ] = ""
     default: Annotated[str, Meta(description="The transition taken when no condition holds.")] = ""
     documentation: str = ""
 

@@ -60,6 +60,11 @@ class ProcessGraph:
         activity = element.activity
         return activity is not None and activity.type == "subProcess" and element.id in self.children
 
+    def is_transaction(self, level: str) -> bool:
+        """Is what this level holds done as a whole, or undone?"""
+        element = self.definition.elements.get(level)
+        return element is not None and element.activity is not None and element.activity.bpmn == "transaction"
+
     def event_sub_processes(self, level: str) -> list[Element]:
         """The event sub-processes of a level."""
         return self._event_sub_processes.get(level, [])

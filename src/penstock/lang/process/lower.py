@@ -15,7 +15,7 @@ from penstock.lang.process.nodes.asking_gateways import asks, choice_guard
 from penstock.lang.process.nodes.candidates import starters_of
 from penstock.lang.process.nodes.contract import Fragment, link
 from penstock.lang.process.nodes.conversation import start_sets
-from penstock.lang.process.nodes.events import TERMINATED, event_code, trigger_of
+from penstock.lang.process.nodes.events import CANCELLED, TERMINATED, event_code, trigger_of
 from penstock.lang.process.nodes.message_flows import with_messages
 from penstock.lang.process.nodes.sub_process import level_entry, listening_start
 from penstock.lang.process.schema import Definition, Element, Flow
@@ -139,7 +139,7 @@ def _lower_element(element: Element, shared: SharedContext) -> Fragment:
         )
         return fragment.changed(fragment.exit, split="every") if conditional else fragment
     if element.activity.triggered_by_event:
-        return fragment.changed(fragment.core, scope=element.fields.parent)
+        return fragment.changed(fragment.core, scope=shared.outer_scope(element.fields.parent))
     fragment = _with_boundary_events(with_compensation(fragment, context), element, shared)
     fragment = with_messages(fragment, context)
     flows = shared.graph.outgoing[element.id]
@@ -162,6 +162,8 @@ def _with_boundary_events(fragment: Fragment, element: Element, shared: SharedCo
         context = shared.context_of(boundary)
         if event.trigger == "error":
             rows.append(OnError(match=event_code(context) or _ANY_ERROR, action=f"port:{boundary.id}"))
+        elif event.trigger == "cancel":
+            rows.append(OnError(match=CANCELLED, action=f"port:{boundary.id}"))
         elif event.trigger in ("timer", "message", "signal", "escalation"):
             triggers.append(trigger_of(context, port=boundary.id, interrupting=event.interrupting))
         else:
@@ -264,9 +266,9 @@ def _listening_nodes(
 ) -> tuple[list[Node], list[Edge]]:
     """A level with event sub-processes: its elements run in a scope of their own, which the events may interrupt."""
     triggers: list[Trigger] = []
-    rows = [OnError(match=TERMINATED, action="port:terminated")]
+    rows: list[OnError] = []
     edges: list[Edge] = []
-    main = main_scope(level)
+    main, scope = main_scope(level), shared.outer_scope(level)
     for handler in listening:
         for start in shared.graph.starts(handler.id):
             event = start.event
@@ -278,17 +280,23 @@ def _listening_nodes(
             else:
                 triggers.append(trigger_of(context, port=handler.id, interrupting=event.interrupting))
             edges.append(link(main, handler.id, port=handler.id))
-    end = Node(id=f"{level}.terminated", kind="end", scope=level, ends="terminate", origin=level)
-    scope = Node(
-        id=main, kind="scope", scope=level, origin=level, join=MERGE, body=Body(mode="one", entry=entry, names={}),
+    ends = {"terminated": (TERMINATED, "terminate")}
+    if shared.graph.is_transaction(level):
+        ends["cancelled"] = (CANCELLED, f"error:{CANCELLED}")
+    end_nodes = [
+        Node(id=f"{level}.{port}", kind="end", scope=scope, ends=how, origin=level) for port, (_, how) in ends.items()
+    ]
+    rows += [OnError(match=code, action=f"port:{port}") for port, (code, _) in ends.items()]
+    edges += [link(main, f"{level}.{port}", port=port) for port in ends]
+    main_node = Node(
+        id=main, kind="scope", scope=scope, origin=level, join=MERGE, body=Body(mode="one", entry=entry, names={}),
         triggers=tuple(sorted(triggers, key=_catches_the_rest)),
         on_error=tuple(sorted(rows, key=lambda row: row.match == _ANY_ERROR)),
     )  # fmt: skip
-    edges.append(link(main, end.id, port="terminated"))
     sets = () if level else start_sets(shared)
     kind: Any = "route" if level and not _is_handler(level, shared) else "start"
     first = Node(
-        id=listening_start(level), kind=kind, label="" if level else "Start", scope=level, origin=level, join=MERGE,
+        id=listening_start(level), kind=kind, label="" if level else "Start", scope=scope, origin=level, join=MERGE,
         sets=sets,
     )  # fmt: skip
-    return [first, scope, end], [link(first.id, main), *edges]
+    return [first, main_node, *end_nodes], [link(first.id, main), *edges]

@@ -46,7 +46,11 @@ class SharedContext:
     def scope(self, level: str) -> str:
         """The scope of the net in which the elements of a level lie. In a level with event sub-processes it is an inner
         scope, which they can interrupt."""
-        return main_scope(level) if self.graph.event_sub_processes(level) else level
+        return main_scope(level) if self.graph.event_sub_processes(level) else self.outer_scope(level)
+
+    def outer_scope(self, level: str) -> str:
+        """The scope in which the event sub-processes of a level lie; around a transaction's is one that undoes."""
+        return transaction_scope(level) if self.graph.is_transaction(level) else level
 
     def context_of(self, element: Element) -> LoweringContext:
         return LoweringContext(self, element)
@@ -54,6 +58,10 @@ class SharedContext:
 
 def main_scope(level: str) -> str:
     return f"{level}.main"
+
+
+def transaction_scope(level: str) -> str:
+    return f"{level}.transaction"
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,9 @@ ID = re.compile(r"[^\s\x00-\x1f]+\Z")
 #: BPMN elements that are not run, by the field that names them.
 UNSUPPORTED = {
     "type": {"complexGateway": "complex gateway"},
-    "bpmn": {"adHocSubProcess": "ad-hoc sub-process", "transaction": "transaction sub-process"},
+    "bpmn": {"adHocSubProcess": "ad-hoc sub-process"},
     "trigger": {
-        "conditional": "conditional event", "link": "link event", "cancel": "cancel event",
+        "conditional": "conditional event", "link": "link event",
         "multiple": "multiple event", "parallelMultiple": "parallel multiple event",
     },
 }  # fmt: skip

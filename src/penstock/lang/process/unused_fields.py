@@ -37,6 +37,7 @@ _USED: dict[str, tuple[str, ...]] = {
     "businessRuleTask": (*_WORK_ITEM, *_RULES, "orchestration"),
     "sendTask": (*_WORK_ITEM, *_SEND, "orchestration"),
     "receiveTask": _RECEIVE,
+    "transaction": (),
     "callActivity": (*(name for name in _WORK_ITEM if name != "escalate_to"), "orchestration"),
     "subProcess": (),
 }

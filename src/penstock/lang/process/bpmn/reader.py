@@ -22,6 +22,7 @@ from penstock.lang.process.bpmn.vocabulary import (
     POSITIONS,
     REFERENCES,
     STANDARD,
+    SUB_PROCESSES,
     TASKS,
     TRIGGERS,
     UNSUPPORTED,
@@ -232,7 +233,7 @@ class _Reader:
                 self._add_unsupported(refused, node)
             elif name in TASKS:
                 self._activity(node, parent)
-                if name == "subProcess":
+                if name in SUB_PROCESSES:
                     self._level(node, id)
             elif name in GATEWAYS:
                 self._gateway(node, parent)
@@ -282,6 +283,8 @@ class _Reader:
             entry["is_for_compensation"] = True
         if node.get("triggeredByEvent") == "true":
             entry["triggered_by_event"] = True
+        if tag == "transaction" and node.get("method"):
+            entry["method"] = node.get("method")
         if tag == "scriptTask":
             self._script(node, entry)
         if tag == "callActivity" and node.get("calledElement"):

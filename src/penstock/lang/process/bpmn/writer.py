@@ -11,7 +11,15 @@ from xml.sax.saxutils import escape
 
 from penstock.lang.process.bpmn.diagram_interchange import write_planes
 from penstock.lang.process.bpmn.layout import auto_layout
-from penstock.lang.process.bpmn.vocabulary import DEFINITIONS, EVENT_DECLARATIONS, EVENTS, REFERENCES, STANDARD, TAGS
+from penstock.lang.process.bpmn.vocabulary import (
+    DEFINITIONS,
+    EVENT_DECLARATIONS,
+    EVENTS,
+    REFERENCES,
+    STANDARD,
+    SUB_PROCESSES,
+    TAGS,
+)
 from penstock.lang.process.bpmn.xml_tree import open_tag, xml_text
 
 _NCNAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
@@ -20,7 +28,7 @@ _TIMES = {"date": "timeDate", "duration": "timeDuration", "cycle": "timeCycle"}
 _IN_XML = {
     "activities": {
         "id", "name", "type", "bpmn", "parent", "documentation", "default", "is_for_compensation", "triggered_by_event",
-        "python_code", "message", "multi",
+        "method", "python_code", "message", "multi",
     },
     "gateways": {"id", "name", "type", "default", "parent", "documentation"},
     "events": {
@@ -173,6 +181,8 @@ class _Writer:
             attributes["isForCompensation"] = "true"
         if activity.get("triggered_by_event"):
             attributes["triggeredByEvent"] = "true"
+        if activity.get("method"):
+            attributes["method"] = str(activity["method"])
         script = self.scripts.get(activity["id"]) or {}
         if tag == "scriptTask":
             attributes["scriptFormat"] = str(script.get("format") or "python")
@@ -189,7 +199,7 @@ class _Writer:
         inner += self._multi_instance(activity.get("multi"), depth + 1)
         if tag == "scriptTask" and (text := activity.get("python_code") or script.get("text")):
             inner.append(f"{'  ' * (depth + 1)}<bpmn:script>{xml_text(text)}</bpmn:script>")
-        if tag == "subProcess":
+        if tag in SUB_PROCESSES:
             inner += self._level(activity["id"], depth + 1)
         return self._element(tag, attributes, inner, depth)
 

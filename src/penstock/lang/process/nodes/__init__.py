@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from penstock.lang.process.graph import ProcessGraph
-from penstock.lang.process.nodes import events, gateways, messages, rule_task, script_task, sub_process, tasks
+from penstock.lang.process.nodes import (
+    events,
+    gateways,
+    messages,
+    rule_task,
+    script_task,
+    sub_process,
+    tasks,
+    transaction,
+)
 from penstock.lang.process.nodes.contract import ElementType, Fragment
 from penstock.lang.process.schema import Element
 
@@ -11,9 +20,9 @@ ELEMENT_TYPES: dict[str, ElementType] = {
     type.name: type
     for type in (
         tasks.HUMAN_TASK, tasks.SERVICE_TASK, script_task.SCRIPT_TASK, rule_task.RULE_TASK, messages.SEND_TASK,
-        messages.RECEIVE_TASK, sub_process.EMBEDDED, sub_process.CALL_ACTIVITY, gateways.EXCLUSIVE, gateways.PARALLEL,
-        gateways.INCLUSIVE_GATEWAY, gateways.EVENT_BASED, events.START, events.END, events.CATCH, events.THROW,
-        events.BOUNDARY,
+        messages.RECEIVE_TASK, sub_process.EMBEDDED, transaction.TRANSACTION, sub_process.CALL_ACTIVITY,
+        gateways.EXCLUSIVE, gateways.PARALLEL, gateways.INCLUSIVE_GATEWAY, gateways.EVENT_BASED,
+        events.START, events.END, events.CATCH, events.THROW, events.BOUNDARY,
     )
 }  # fmt: skip
 #: BPMN tags that are a type of their own; other tags only say how the element is drawn.
@@ -28,7 +37,9 @@ def type_of(element: Element, graph: ProcessGraph) -> ElementType:
     activity = element.activity
     assert activity is not None
     if activity.type == "subProcess":
-        return ELEMENT_TYPES["subProcess" if graph.is_embedded(element) else "callActivity"]
+        if not graph.is_embedded(element):
+            return ELEMENT_TYPES["callActivity"]
+        return ELEMENT_TYPES["transaction" if graph.is_transaction(element.id) else "subProcess"]
     if activity.tool and activity.type != "humanTask" and activity.bpmn != "receiveTask":
         return ELEMENT_TYPES["serviceTask"]
     return ELEMENT_TYPES[str(activity.bpmn if activity.bpmn in _TAGGED else activity.type)]

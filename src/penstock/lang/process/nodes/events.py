@@ -19,6 +19,8 @@ from penstock.net.model import MERGE, Effect, Node, Trigger
 
 #: The error by which a terminate event ends a level that runs in an inner scope.
 TERMINATED = "PROCESS_TERMINATED"
+#: The error by which a cancel end event ends its transaction.
+CANCELLED = "TRANSACTION_CANCELLED"
 
 
 def event_fields(context: LoweringContext) -> EventFields:
@@ -57,7 +59,7 @@ def lower_end(context: LoweringContext) -> Fragment:
         end = Node(**_base(context), kind="end")
         return Fragment((before, end), before.id, end.id, before.id, before.id, (link(before.id, end.id),))
     ends = {"none": "", "terminate": "terminate", "error": f"error:{event_code(context)}",
-            "escalation": f"escalate:{event_code(context)}"}.get(f.trigger)  # fmt: skip
+            "escalation": f"escalate:{event_code(context)}", "cancel": f"error:{CANCELLED}"}.get(f.trigger)  # fmt: skip
     if ends is None:
         _report_unsupported(context, "end")
     if f.trigger == "terminate" and context.scope == main_scope(context.element.fields.parent):
@@ -118,7 +120,7 @@ def _compensated_activities(context: LoweringContext) -> tuple[str, ...]:
 
 def _compensated_with(target: Element, shared: SharedContext) -> Iterator[str]:
     """BPMN 13.5.5: what is done in a sub-process is compensated with it, unless it has a handler of its own."""
-    yield core_id(target)
+    yield from dict.fromkeys((core_id(target), target.id))  # of several sub-processes the scope has the handler
     if target.undo is None and not shared.graph.boundary_handler(target.id):
         for id in shared.graph.children.get(target.id, ()):
             if (inner := shared.definition.elements[id]).activity is not None:

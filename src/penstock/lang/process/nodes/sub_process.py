@@ -18,13 +18,17 @@ from penstock.net.model import Body, Effect, Set
 
 def lower_embedded(context: LoweringContext) -> Fragment:
     """The scope of an embedded sub-process; its elements are lowered by themselves."""
+    return single_node(scope_node(context, *level_body(context)))
+
+
+def level_body(context: LoweringContext) -> tuple[Body, tuple[Set, ...]]:
+    """How often the elements of a sub-process are done, and which variables get the results."""
     f = activity_fields(context)
     entry = (
         listening_start(context.id) if context.shared.graph.event_sub_processes(context.id) else level_entry(context.id)
     )
     body = Body(mode="one", entry=entry, names={}) if f.multi is None else instance_body(f.multi, entry, context)
-    sets = (Set(name=f.multi.collect, expr="output"),) if f.multi is not None and f.multi.collect else ()
-    return single_node(scope_node(context, body, sets))
+    return body, (Set(name=f.multi.collect, expr="output"),) if f.multi is not None and f.multi.collect else ()
 
 
 def level_entry(level: str) -> str:
