@@ -9,7 +9,8 @@ import msgspec
 from penstock.errors import DocumentUnreadable, Place
 from penstock.lang.process.bpmn import whole_file
 from penstock.lang.process.bpmn.encodings import source_text
-from penstock.lang.process.bpmn.reader import read_processes, recognise, tree_of
+from penstock.lang.process.bpmn.file_index import FileIndex, tree_of
+from penstock.lang.process.bpmn.reader import read_processes, recognise
 from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.read import read_document
 
@@ -43,11 +44,11 @@ def read_drawing(text: str | bytes, name: str) -> Drawing:
             why = "it is neither a BPMN file nor a definition with «process_definition_id»"
             raise DocumentUnreadable(why=why, where=Place("", 1, 1))
         return Drawing(tuple(given))
-    tree = tree_of(source)
-    root = tree.root
-    whole_file.refuse_unreadable(root)
+    index = FileIndex(tree_of(source))
+    root = index.root
+    whole_file.refuse_unreadable(index)
     return Drawing(
-        tuple(data for data, _ in read_processes(tree)), source, tuple(whole_file.pools(root)),
+        tuple(read.data for read in read_processes(index)), source, tuple(whole_file.pools(root)),
         tuple(whole_file.message_flows(root)), tuple(whole_file.left_out(root)),
     )  # fmt: skip
 

@@ -21,6 +21,18 @@ def read(root: XmlElement, author_id: Callable[[str], str]) -> dict[str, Any]:
     return {**diagrams[0], "more": diagrams[1:]} if len(diagrams) > 1 else diagrams[0]
 
 
+def without(diagram: dict[str, Any], hidden: Callable[[str], bool]) -> dict[str, Any]:
+    """A diagram without the shapes and edges of some elements, and without the planes that show one of them."""
+    planes = [diagram, *diagram.get("more", ())] if diagram else []
+    kept = [{
+        "element": plane["element"],
+        **{part: {id: drawn for id, drawn in plane[part].items() if not hidden(id)} for part in ("shapes", "edges")},
+    } for n, plane in enumerate(planes) if not n or not hidden(plane["element"])]  # fmt: skip
+    if not kept:
+        return {}
+    return {**kept[0], "more": kept[1:]} if len(kept) > 1 else kept[0]
+
+
 def _read_plane(plane: XmlElement, author_id: Callable[[str], str]) -> dict[str, Any]:
     shapes: dict[str, Any] = {}
     edges: dict[str, Any] = {}

@@ -6,11 +6,12 @@ can be written again as it was.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.errors import DocumentUnreadable, Place
 from penstock.lang.document import Mark
 from penstock.lang.process.bpmn import diagram_interchange, vendor_tasks, vendors
+from penstock.lang.process.bpmn.file_index import FileIndex, tree_of
 from penstock.lang.process.bpmn.vocabulary import (
     BPMN,
     CALLABLE,
@@ -27,10 +28,9 @@ from penstock.lang.process.bpmn.vocabulary import (
     TRIGGERS,
     UNSUPPORTED,
 )  # fmt: skip
-from penstock.lang.process.bpmn.xml_tree import XmlElement, XmlTree, mark_of, parse, to_xml
-from penstock.lang.read_json import parse_json
+from penstock.lang.process.bpmn.xml_tree import XmlElement, mark_of, to_xml
 
-_FLOW_NODES = (*TASKS, *GATEWAYS, *POSITIONS, *UNSUPPORTED)
+_CORRECTIONS = ("$order", "$instead", "$without")
 _LANES = ("lane", "flowNodeRef", "childLaneSet", "partitionElement")
 
 
@@ -40,61 +40,45 @@ def recognise(text: str) -> bool:
 
 def read_bpmn(text: str) -> tuple[dict[str, Any], Mark]:
     """The ProcessDefinition and its places. Raises DocumentUnreadable for what is no BPMN file."""
-    return _Reader(tree_of(text)).read()
+    return _Reader(FileIndex(tree_of(text))).read()
 
 
-def read_processes(tree: XmlTree) -> list[tuple[dict[str, Any], Mark]]:
-    """A definition, with its places, for every process of a file that has elements, executable or not."""
-    return [_Reader(tree, whole_file=True).read(process) for process in filled_processes(tree.root)]
+class ReadProcess(NamedTuple):
+    """A process of a file as a definition, with the elements of the file that its entries were read from."""
+
+    data: dict[str, Any]
+    mark: Mark
+    process: XmlElement
+    nodes: dict[str, list[XmlElement]]  # by collection, in the order of its entries
 
 
-def filled_processes(root: XmlElement) -> list[XmlElement]:
-    return [process for process in root.all("process", BPMN) if is_filled(process)]
-
-
-def is_filled(process: XmlElement) -> bool:
-    return any(child.space == BPMN and child.name in _FLOW_NODES for child in process.children)
-
-
-def tree_of(text: str) -> XmlTree:
-    """The tree of a BPMN file. Raises DocumentUnreadable for other XML, and for what is none."""
-    tree = parse(text.removeprefix("\ufeff"))
-    root = tree.root
-    if root.space != BPMN or root.name != "definitions":
-        why = f"it is XML, but its root is <{root.name}> and not <definitions> of BPMN 2.0"
-        raise DocumentUnreadable(why=why, where=Place("", root.line, root.column))
-    return tree
+def read_processes(index: FileIndex) -> list[ReadProcess]:
+    """Every process of a file that has elements, executable or not."""
+    read = []
+    for process in index.processes:
+        reader = _Reader(index, whole_file=True)
+        data, mark = reader.read(process)
+        nodes = {name: [node for _, node in entries] for name, entries in reader.collections.items()}
+        read.append(ReadProcess(data, mark, process, nodes))
+    return read
 
 
 class _Reader:
     """`whole_file`: the other processes of the file are read, too, and the file is kept beside the definitions."""
 
-    def __init__(self, tree: XmlTree, *, whole_file: bool = False) -> None:
-        self.root, self.whole_file = tree.root, whole_file
-        prefixes = {space: prefix or f"ns{n}" for n, (space, prefix) in enumerate(tree.prefixes.items())}
-        reserved = set(STANDARD.values())
-        self.prefixes = {space: f"{p}_" if p in reserved else p for space, p in prefixes.items()} | STANDARD
-        self.declarations: dict[str, dict[str, XmlElement]] = {}
+    def __init__(self, index: FileIndex, *, whole_file: bool = False) -> None:
+        self.index, self.root, self.prefixes, self.whole_file = index, index.root, index.prefixes, whole_file
         self.collections: dict[str, list[tuple[dict[str, Any], XmlElement]]] = {}
         self.extensions: dict[str, Any] = {}
         self.roles: dict[str, dict[str, Any]] = {}
-        self.definitions = {child.get("id"): child for child in self.root.children
-                            if child.space == BPMN and child.name in TRIGGERS}  # fmt: skip
+        self.corrections: dict[str, Any] = {}  # of what is read otherwise from the elements themselves
         self.left_out: list[XmlElement] = []  # processes of the file that are kept, and not imported
-        self.resources = {
-            node.get("id"): node.get("name") or node.get("id") for node in self.root.all("resource", BPMN)
-        }
         self.handlers: dict[str, str] = {}  # boundary event of compensation → its handler
-        self.author_ids: dict[str, str] = {}  # id in the file → the author's id, which XML could not hold
 
     def read(self, process: XmlElement | None = None) -> tuple[dict[str, Any], Mark]:
-        for child in self.root.children:
-            if child.space == BPMN and child.name in {tag for tag, _ in EVENT_DECLARATIONS.values()}:
-                self.declarations.setdefault(child.name, {})[child.get("id")] = child
-        self._learn_ids(self.root)
         process = process or self._process()
         top = self._top(process)
-        self._declarations()
+        self._declarations(process)
         self._pools(process)
         self._level(process, "")
         for event, _ in self.collections.get("events", []):
@@ -110,34 +94,35 @@ class _Reader:
             data["roles"] = [*roles, *(role for role in self.roles.values() if role["id"] not in known)]
         if "roles" in data:
             marks["roles"] = mark_of(data["roles"], process)
-        for entry in data.pop("left_out", ()):  # of a file that we have written: what its elements do not show any more
-            if isinstance(entry, dict) and entry not in [known for known, _ in self.collections.get("left_out", ())]:
-                self._add("left_out", entry, process)
+        self._add_known_left_out(data.pop("left_out", None), process)
+        _reorder(self.collections, self.corrections.get("$order"))
         for name, entries in self.collections.items():
             data[name] = [entry for entry, _ in entries]
             lines = [_mark(entry, node) for entry, node in entries]
             marks[name] = Mark(process.line, process.column, lines)
-        drawing = diagram_interchange.read(self.root, self._author_id)
+        drawing = diagram_interchange.without(self.index.diagram, lambda shown: self._of_others(process, shown))
         if drawing:
             data["diagram"] = drawing
             marks["diagram"] = mark_of(drawing, process)
         if self.extensions:
             data["extensions"] = self.extensions
             marks["extensions"] = mark_of(self.extensions, process)
-        items = {name: (mark.line, mark.column, mark) for name, mark in marks.items()}
+        instead = self.corrections.get("$instead")
+        for name, value in instead.items() if isinstance(instead, dict) else ():
+            data[name], marks[name] = value, mark_of(value, process)
+        _remove(data, self.corrections)
+        items = {name: (mark.line, mark.column, mark) for name, mark in marks.items() if name in data}
         return data, Mark(process.line, process.column, items)
 
-    def _learn_ids(self, node: XmlElement) -> None:
-        pending = [node]
-        while pending:
-            node = pending.pop()
-            pending += node.children
-            if (
-                node.space == BPMN
-                and node.get("id")
-                and isinstance(author_id := self._own_settings(node).get("id"), str)
-            ):
-                self.author_ids[node.get("id")] = author_id
+    def _add_known_left_out(self, entries: Any, process: XmlElement) -> None:
+        """Of a file that we have written: what its elements do not show any more."""
+        known = [entry for entry, _ in self.collections.get("left_out", ())]
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict) and entry not in known:
+                self._add("left_out", entry, process)
+
+    def _of_others(self, process: XmlElement, id: str) -> bool:
+        return self.whole_file and self.index.of_others(process, id)
 
     # -- the top -------------------------------------------------------------------------------------------------------
 
@@ -146,7 +131,7 @@ class _Reader:
         processes = self.root.all("process", BPMN)
         if not processes:
             raise DocumentUnreadable(why="it has no <process>", where=Place("", self.root.line, self.root.column))
-        filled = filled_processes(self.root)
+        filled = self.index.processes
         candidates = [process for process in filled if process.get("isExecutable") == "true"] or filled or processes
         for other in processes:
             if other is candidates[0]:
@@ -169,14 +154,15 @@ class _Reader:
 
     def _top(self, process: XmlElement) -> dict[str, Any]:
         id = process.get("id") or "process"
-        settings = self._own_settings(process)
+        settings = self.index.settings(process)
+        self.corrections = {name: settings.pop(name) for name in _CORRECTIONS if name in settings}
         top: dict[str, Any] = {
             "process_definition_id": str(settings.pop("id", id)),
             "process_definition_name": process.get("name") or self._pool_name(process) or str(id),
         }
         if text := process.child_text("documentation", BPMN):
             top["description"] = text
-        if starters := vendors.starters(process, self.resources):
+        if starters := vendors.starters(process, self.index.resources):
             top["starters"] = starters
         top |= {name: value for name, value in settings.items() if name not in ("activities", "transitions", "events")}
         file: dict[str, Any] = {
@@ -202,9 +188,14 @@ class _Reader:
                     return pool.get("name")
         return ""
 
-    def _declarations(self) -> None:
+    def _declarations(self, process: XmlElement) -> None:
+        """The messages, signals, errors and escalations of the file; of several processes, those that it refers to."""
+        several = self.whole_file and len(self.index.processes) > 1
+        used = self.index.referred[process] if several else None
         for collection, (tag, _) in EVENT_DECLARATIONS.items():
-            for node in self.declarations.get(tag, {}).values():
+            for node in self.index.declarations.get(tag, {}).values():
+                if used is not None and node.get("id") not in used:
+                    continue
                 entry = {"id": node.get("id"), "name": node.get("name")}
                 code = node.get("errorCode") or node.get("escalationCode")
                 self._add(collection, {**entry, "code": code} if code else entry, node)
@@ -216,6 +207,8 @@ class _Reader:
             file["collaboration"] = pools.get("id")
             for child in pools.children:
                 if child.name == "participant" and child.space == BPMN:
+                    if self._of_others(process, child.get("processRef")):
+                        continue
                     pool = {"id": child.get("id"), "name": child.get("name"), "process": child.get("processRef")}
                     self._add("pools", pool, child)
                     self._keep_extensions(child, child.get("id"))
@@ -265,13 +258,13 @@ class _Reader:
         if any(definition.get("waitForCompletion") == "false" for definition in self._definitions(node)):
             return "compensation that is not waited for"
         refs = [child.text.strip() for child in node.all("eventDefinitionRef", BPMN)]
-        return "event whose definition is not in the file" if set(refs) - self.definitions.keys() else ""
+        return "event whose definition is not in the file" if set(refs) - self.index.definitions.keys() else ""
 
     def _definitions(self, node: XmlElement) -> list[XmlElement]:
         """An event's definitions, its own and those beside the processes that it refers to."""
         own = [child for child in node.children if child.space == BPMN and child.name in TRIGGERS]
         refs = (child.text.strip() for child in node.all("eventDefinitionRef", BPMN))
-        return own + [self.definitions[ref] for ref in refs if ref in self.definitions]
+        return own + [self.index.definitions[ref] for ref in refs if ref in self.index.definitions]
 
     def _activity(self, node: XmlElement, parent: str) -> None:
         id, tag = self._id(node), node.name
@@ -294,8 +287,8 @@ class _Reader:
             entry["message"] = self._named("message", ref) if ref else entry["name"]
         if multi := _multi(node):
             entry["multi"] = multi
-        vendors.read(node, entry, self.roles, self.resources)
-        own = self._own_settings(node)
+        vendors.read(node, entry, self.roles, self.index.resources)
+        own = self.index.settings(node)
         if not {"agent", "agent_mode"} & own.keys():
             vendor_tasks.read_tool(node, entry)
         if "tool" in entry and not node.get("messageRef"):
@@ -368,8 +361,7 @@ class _Reader:
             entry: dict[str, Any] = {"id": self._id(lane), "name": lane.get("name"), "elements": members}
             if parent:
                 entry["parent"] = parent
-            entry |= self._own_settings(lane)
-            self._add("lanes", entry, lane)
+            self._add("lanes", self._with_settings(entry, lane), lane)
             for inner in lane.all("childLaneSet", BPMN):
                 self._lanes(inner, self._id(lane))
 
@@ -379,11 +371,11 @@ class _Reader:
         return self._author_id(node.get("id"))
 
     def _author_id(self, ref: str) -> str:
-        return self.author_ids.get(ref, ref)
+        return self.index.author_id(ref)
 
     def _named(self, kind: str, ref: str) -> str:
         """The name, or the code, of a message, signal, error or escalation of the file."""
-        node = self.declarations.get(kind, {}).get(ref)
+        node = self.index.declarations.get(kind, {}).get(ref)
         if node is None:
             return ref
         return node.get("errorCode") or node.get("escalationCode") or node.get("name") or ref
@@ -391,7 +383,7 @@ class _Reader:
     def _store(self, collection: str, entry: dict[str, Any], node: XmlElement) -> None:
         """Adds an element with what BPMN has no place for: our settings win, and the modeler's extensions are kept."""
         self._keep_extensions(node, entry["id"])
-        self._add(collection, entry | self._own_settings(node), node)
+        self._add(collection, self._with_settings(entry, node), node)
 
     def _add(self, collection: str, entry: dict[str, Any], node: XmlElement) -> None:
         self.collections.setdefault(collection, []).append((entry, node))
@@ -399,20 +391,11 @@ class _Reader:
     def _add_unsupported(self, what: str, node: XmlElement) -> None:
         self._add("unsupported", {"element": what, "id": node.get("id"), "name": node.get("name")}, node)
 
-    def _own_settings(self, node: XmlElement) -> dict[str, Any]:
-        """The fields that BPMN has no element for: JSON in our extension element."""
-        extension = node.first("extensionElements", BPMN)
-        settings = extension.first("settings", PENSTOCK) if extension is not None else None
-        if settings is None:
-            return {}
-        try:
-            value, _ = parse_json(settings.text or "{}")  # as strict as a document: no NUL, no depth, no 65th bit
-        except DocumentUnreadable:
-            raise DocumentUnreadable(
-                why="<penstock:settings> holds no JSON that can be read",
-                where=Place("", settings.line, settings.column),
-            ) from None
-        return value if isinstance(value, dict) else {}
+    def _with_settings(self, entry: dict[str, Any], node: XmlElement) -> dict[str, Any]:
+        """An entry with what our settings say of it: they win over the element."""
+        own = self.index.settings(node)
+        entry |= {name: value for name, value in own.items() if not name.startswith("$")}
+        return _remove(entry, own)
 
     def _keep_extensions(self, node: XmlElement, id: str) -> None:
         """Keeps a modeler's own attributes and extension elements as they were."""
@@ -431,6 +414,21 @@ class _Reader:
             if inner:
                 extensions["elements"] = "".join(inner)
             self.extensions.setdefault("elements", {})[id] = extensions
+
+
+def _reorder(collections: dict[str, list[tuple[dict[str, Any], XmlElement]]], order: Any) -> None:
+    """Entries as their author ordered them, where the file has them in another order."""
+    for name, ids in order.items() if isinstance(order, dict) else ():
+        places = {id: n for n, id in enumerate(ids) if isinstance(id, str)} if isinstance(ids, list) else {}
+        collections.get(name, []).sort(key=lambda item: places.get(str(item[0].get("id")), len(places)))
+
+
+def _remove(entry: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Takes away what an element still says and its author does not."""
+    without = settings.get("$without")
+    for name in without if isinstance(without, list) else ():
+        entry.pop(str(name), None)
+    return entry
 
 
 def _described(node: XmlElement, parent: str) -> dict[str, Any]:

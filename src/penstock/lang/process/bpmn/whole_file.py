@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from penstock.errors import DocumentUnreadable, Place
-from penstock.lang.process.bpmn.reader import filled_processes, is_filled
+from penstock.lang.process.bpmn.file_index import FileIndex, is_filled
 from penstock.lang.process.bpmn.vocabulary import BPMN, CALLABLE
 from penstock.lang.process.bpmn.xml_tree import XmlElement
 
+MOST_PROCESSES = 100
 #: Elements whose ids nothing of a process refers to: two of them may be equal, as some modelers write it.
 _UNNAMED = ("incoming", "outgoing", "extensionElements", "documentation")
 
@@ -49,15 +50,19 @@ def left_out(root: XmlElement) -> list[dict[str, str]]:
     return parts
 
 
-def refuse_unreadable(root: XmlElement) -> None:
+def refuse_unreadable(index: FileIndex) -> None:
     """Raises DocumentUnreadable for a file of which nobody could say what an answer would change."""
+    root = index.root
     inner = next((child for child in root.children if child.space == BPMN and child.name == "definitions"), None)
     if inner is not None:
         _refuse("it holds a second <definitions>", inner)
-    if not filled_processes(root):
+    if not index.processes:
         others = [f"{part['what']} «{part.get('name') or part.get('id', '')}»" for part in left_out(root)]
         beside = f"; it holds {', '.join(others)}" if others else ""
         _refuse(f"no process in it has elements{beside}", root)
+    if len(index.processes) > MOST_PROCESSES:
+        why = f"it has {len(index.processes)} processes with elements; at most {MOST_PROCESSES} are read"
+        _refuse(why, index.processes[MOST_PROCESSES])
     seen: dict[str, XmlElement] = {}
     pending = [child for child in reversed(root.children) if child.space == BPMN]
     while pending:

@@ -18,13 +18,14 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class XmlElement:
-    """An element: its namespace and name, its attributes by (namespace, name), its text, and where it stands."""
+    """An element: its namespace and name, its attributes by (namespace, name), its text, and where it stands: line and
+    column, and the bytes at which its start tag and its end tag begin; of an empty element the end is behind it."""
 
-    __slots__ = ("attributes", "children", "column", "line", "name", "prefix", "space", "text")
+    __slots__ = ("attributes", "begin", "children", "column", "end", "line", "name", "prefix", "space", "text")
 
-    def __init__(self, space: str, name: str, prefix: str, line: int, column: int) -> None:
+    def __init__(self, space: str, name: str, prefix: str, line: int, column: int, begin: int = 0) -> None:
         self.space, self.name, self.prefix = space, name, prefix
-        self.line, self.column = line, column
+        self.line, self.column, self.begin, self.end = line, column, begin, begin
         self.attributes: dict[tuple[str, str], str] = {}
         self.children: list[XmlElement] = []
         self.text = ""
@@ -45,26 +46,29 @@ class XmlElement:
 
 
 class XmlTree:
-    """The text and its root element, and the prefix that the file uses for each namespace."""
+    """The bytes and their root element, the prefix that the file uses for each namespace, and those that its root
+    declares."""
 
-    def __init__(self, text: str, root: XmlElement, prefixes: dict[str, str]) -> None:
-        self.text, self.root, self.prefixes = text, root, prefixes
+    def __init__(self, data: bytes, root: XmlElement, prefixes: dict[str, str], declared: dict[str, str]) -> None:
+        self.data, self.root, self.prefixes, self.declared = data, root, prefixes, declared
 
 
 def parse(text: str) -> XmlTree:
     """The tree of an XML text. Raises DocumentUnreadable, with the place, for what is no XML or is too large."""
-    reader = _Reader()
-    reader.feed(text)
+    reader, data = _Reader(), text.encode("utf-8", errors="surrogatepass")
+    reader.feed(data)
     assert reader.root is not None
-    return XmlTree(text, reader.root, reader.prefixes)
+    return XmlTree(data, reader.root, reader.prefixes, reader.declared)
 
 
 class _Reader:
     def __init__(self) -> None:
         self.root: XmlElement | None = None
         self.open: list[XmlElement] = []
+        self.texts: list[list[str]] = []  # of each open element: a text comes in many parts
         self.count = 0
         self.prefixes: dict[str, str] = {}
+        self.declared: dict[str, str] = {}
         parser = expat.ParserCreate("utf-8", namespace_separator=" ")  # whatever it declares: it is text already
         parser.namespace_prefixes = True
         parser.buffer_text = True
@@ -77,12 +81,20 @@ class _Reader:
         parser.ExternalEntityRefHandler = lambda *_: self._refuse("it refers to something outside of itself")
         self.parser = parser
 
-    def feed(self, text: str) -> None:
+    def feed(self, data: bytes) -> None:
         try:
-            self.parser.Parse(text.encode("utf-8"), True)
+            self.parser.Parse(data, True)
         except expat.ExpatError as error:
-            why = f"it is not well-formed XML: {expat.errors.messages.get(error.code, str(error))}"
+            why = f"it is not well-formed XML{self._inside()}: {expat.errors.messages.get(error.code, str(error))}"
             raise DocumentUnreadable(why=why, where=Place("", error.lineno, error.offset + 1)) from None
+
+    def _inside(self) -> str:
+        """The element that was being read, by its id where it has one."""
+        if not self.open:
+            return ""
+        node = self.open[-1]
+        named = f" id={quoteattr(node.get('id'))}" if node.get("id") else ""
+        return f" in <{node.name}{named}>, which begins on line {node.line}"
 
     def _refuse(self, why: str) -> NoReturn:
         where = Place("", self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
@@ -91,6 +103,8 @@ class _Reader:
     def _namespace(self, prefix: str | None, uri: str | None) -> None:
         if uri and uri not in self.prefixes:
             self.prefixes[uri] = prefix or ""
+        if uri and self.root is None:
+            self.declared[prefix or ""] = uri
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self.count += 1
@@ -101,7 +115,10 @@ class _Reader:
         if len(attributes) > MAX_ATTRIBUTES:
             self._refuse(f"an element has more than {MAX_ATTRIBUTES} attributes")
         space, local, prefix = _split(name)
-        node = XmlElement(space, local, prefix, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
+        at = self.parser
+        node = XmlElement(
+            space, local, prefix, at.CurrentLineNumber, at.CurrentColumnNumber + 1, at.CurrentByteIndex
+        )
         for key, value in attributes.items():
             of, attribute, _ = _split(key)
             node.attributes[of, attribute] = value
@@ -110,12 +127,15 @@ class _Reader:
         else:
             self.root = node
         self.open.append(node)
+        self.texts.append([])
 
     def _end(self, name: str) -> None:
-        self.open.pop()
+        node = self.open.pop()
+        node.end = self.parser.CurrentByteIndex
+        node.text = "".join(self.texts.pop())
 
     def _data(self, data: str) -> None:
-        self.open[-1].text += data
+        self.texts[-1].append(data)
 
 
 def _split(name: str) -> tuple[str, str, str]:

@@ -1,0 +1,146 @@
+"""What every process of a BPMN file needs to know of the whole file; looked up once, however many processes it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from penstock.errors import DocumentUnreadable, Place
+from penstock.lang.process.bpmn import diagram_interchange
+from penstock.lang.process.bpmn.vocabulary import (
+    BPMN,
+    DI,
+    EVENT_DECLARATIONS,
+    GATEWAYS,
+    PENSTOCK,
+    POSITIONS,
+    STANDARD,
+    TASKS,
+    TRIGGERS,
+    UNSUPPORTED,
+)  # fmt: skip
+from penstock.lang.process.bpmn.xml_tree import XmlElement, XmlTree, parse
+from penstock.lang.read_json import parse_json
+
+FLOW_NODES = (*TASKS, *GATEWAYS, *POSITIONS, *UNSUPPORTED)
+
+
+class FileIndex:
+    """`author_ids`: id in the file → the author's id, which XML could not hold. `prefixes`: of each namespace."""
+
+    def __init__(self, tree: XmlTree) -> None:
+        self.tree, self.root = tree, tree.root
+        prefixes = {space: prefix or f"ns{n}" for n, (space, prefix) in enumerate(tree.prefixes.items())}
+        reserved = set(STANDARD.values())
+        self.prefixes = {space: f"{p}_" if p in reserved else p for space, p in prefixes.items()} | STANDARD
+        self.declarations: dict[str, dict[str, XmlElement]] = {}
+        declared = {tag for tag, _ in EVENT_DECLARATIONS.values()}
+        for child in self.root.children:
+            if child.space == BPMN and child.name in declared:
+                self.declarations.setdefault(child.name, {})[child.get("id")] = child
+        self.definitions = {child.get("id"): child for child in self.root.children
+                            if child.space == BPMN and child.name in TRIGGERS}  # fmt: skip
+        self.resources = {
+            node.get("id"): node.get("name") or node.get("id") for node in self.root.all("resource", BPMN)
+        }
+        self._settings: dict[XmlElement, dict[str, Any]] = {}
+        self.author_ids: dict[str, str] = {}
+        for node in elements_of(self.root):
+            id, author_id = node.get("id"), self.settings(node).get("id")
+            if node.space == BPMN and id and isinstance(author_id, str):
+                self.author_ids[id] = author_id
+
+    def author_id(self, ref: str) -> str:
+        return self.author_ids.get(ref, ref)
+
+    @cached_property
+    def processes(self) -> list[XmlElement]:
+        """Those in which something is drawn."""
+        return [process for process in self.root.all("process", BPMN) if is_filled(process)]
+
+    @cached_property
+    def owners(self) -> dict[str, XmlElement]:
+        """The process of each element that has an id, by that id; a process is its own."""
+        return {node.get("id"): process for process in self.processes for node in elements_of(process)
+                if node.space == BPMN and node.get("id")}  # fmt: skip
+
+    @cached_property
+    def referred(self) -> dict[XmlElement, set[str]]:
+        """What the elements of each process refer to."""
+        return {
+            process: {
+                value for node in elements_of(process) for (_, name), value in node.attributes.items()
+                if name.endswith("Ref")
+            } for process in self.processes
+        }  # fmt: skip
+
+    @cached_property
+    def diagram(self) -> dict[str, Any]:
+        return diagram_interchange.read(self.root, self.author_id)
+
+    def of_others(self, process: XmlElement, id: str) -> bool:
+        """Whether what has this id lies in another process of the file."""
+        return self.owners.get(id, process) is not process
+
+    def settings(self, node: XmlElement) -> dict[str, Any]:
+        """The fields that BPMN has no element for: JSON in our extension element."""
+        extension = node.first("extensionElements", BPMN)
+        settings = extension.first("settings", PENSTOCK) if extension is not None else None
+        if settings is None:
+            return {}
+        if node not in self._settings:
+            self._settings[node] = _parsed(settings)
+        return dict(self._settings[node])
+
+
+def is_filled(process: XmlElement) -> bool:
+    return any(child.space == BPMN and child.name in FLOW_NODES for child in process.children)
+
+
+def elements_of(node: XmlElement) -> Iterator[XmlElement]:
+    """An element and all in it, in the order of the file."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += reversed(node.children)
+
+
+def tree_of(text: str) -> XmlTree:
+    """The tree of a BPMN file. Raises DocumentUnreadable for other XML, and for what is none."""
+    tree = parse(text.removeprefix("\ufeff"))
+    root = tree.root
+    if root.space != BPMN or root.name != "definitions":
+        of = f" of «{root.space}»" if root.name == "definitions" else ""
+        why = f"it is XML, but its root is <{root.name}>{of} and not <definitions> of BPMN 2.0"
+        raise DocumentUnreadable(why=why, where=Place("", root.line, root.column))
+    _shorten_references(root)
+    return tree
+
+
+def _shorten_references(root: XmlElement) -> None:
+    """BPMN refers by qualified names, and some modelers write their prefix; ids have none."""
+    ids = {node.get("id") for node in elements_of(root) if node.space == BPMN}
+    for node in elements_of(root):
+        if node.space not in (BPMN, DI):
+            continue
+        for (space, name), value in node.attributes.items():
+            if ":" in value and not space and (name.endswith("Ref") or name in ("bpmnElement", "default")):
+                node.attributes[space, name] = _short(value, ids)
+        if node.name.endswith("Ref") and ":" in node.text:
+            node.text = _short(node.text.strip(), ids)
+
+
+def _short(ref: str, ids: set[str]) -> str:
+    local = ref.partition(":")[2]
+    return local if ref not in ids and local in ids else ref
+
+
+def _parsed(settings: XmlElement) -> dict[str, Any]:
+    try:
+        value, _ = parse_json(settings.text or "{}")  # as strict as a document: no NUL, no depth, no 65th bit
+    except DocumentUnreadable:
+        where = Place("", settings.line, settings.column)
+        raise DocumentUnreadable(why="<penstock:settings> holds no JSON that can be read", where=where) from None
+    return value if isinstance(value, dict) else {}
