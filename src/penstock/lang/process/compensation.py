@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.lang.process import limits
+from penstock.lang.process.expression_names import quoted
 from penstock.lang.process.fields import Compensation
-from penstock.lang.process.lowering_context import LoweringContext, quoted
+from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.contract import Fragment, core_id
 from penstock.lang.process.nodes.script_task import code_args
 from penstock.lang.process.nodes.tasks import agent_args, tool_args

@@ -20,6 +20,9 @@ COUNTS = {
 #: Short words for the same; a variable of such a name is meant where there is one.
 SHORT = {"done": "nrOfCompletedInstances", "failed": "numberOfTerminatedInstances", "open": "nrOfActiveInstances",
          "total": "nrOfInstances", "last": "loopResult", "round": "loopRound"}  # fmt: skip
+#: names of other things in expressions: a variable of such a name is read another way
+_TAKEN = ROOTS | {"True", "False", "None", "and", "or", "not"}
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _TEXTS = re.compile(r"""("[^"]*"|'[^']*')""")
 
 
@@ -34,3 +37,17 @@ def replaced_names(text: str, instead: Mapping[str, str]) -> str:
     parts = _TEXTS.split(text)
     parts[::2] = [name.sub(lambda match: instead[match[1]], part) for part in parts[::2]]
     return "".join(parts)
+
+
+def variable_text(name: str) -> str:
+    """The text that reads an instance variable of any name."""
+    return name if _PLAIN.match(name) and name not in _TAKEN else f"context[{quoted(name)}]"
+
+
+def quoted(text: str) -> str:
+    """A text literal. The expression language has no escapes, so a text with both quotes is concatenated."""
+    if "'" not in text:
+        return f"'{text}'"
+    if '"' not in text:
+        return f'"{text}"'
+    return "fn.concat(" + ', "\'", '.join(f"'{part}'" for part in text.split("'")) + ")"

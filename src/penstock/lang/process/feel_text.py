@@ -11,11 +11,8 @@ from typing import Any
 
 from penstock import feel
 from penstock.feel import nodes as N
-from penstock.lang.process.expression_names import ROOTS
+from penstock.lang.process.expression_names import variable_text
 
-#: names of other things in expressions: a variable of such a name is read another way
-_TAKEN = ROOTS | {"True", "False", "None", "and", "or", "not"}
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CLOCK = frozenset({"now", "today"})
 
 
@@ -24,9 +21,9 @@ def as_expression(text: str, *, condition: bool = False) -> str:
     source = text.strip()[1:].strip()
     compiled = feel.compile(source)
     if isinstance(compiled.node, N.Name):
-        name = _variable(compiled.node.name)  # it means the same in both languages
+        name = variable_text(compiled.node.name)  # it means the same in both languages
         return f"{name} == true" if condition else name
-    variables = ", ".join(f"{_quoted(name)}: {_variable(name)}" for name in compiled.names)
+    variables = ", ".join(f"{_quoted(name)}: {variable_text(name)}" for name in compiled.names)
     clock = ", sys.now" if _reads_clock(compiled.node) else ""
     call = f"fn.feel({_text(source)}, {{{variables}}}{clock})"
     return f"{call} == true" if condition else call
@@ -45,10 +42,6 @@ def _text(source: str) -> str:
 
 def _quoted(name: str) -> str:
     return f'"{name}"' if '"' not in name else f"'{name}'"
-
-
-def _variable(name: str) -> str:
-    return name if _PLAIN.match(name) and name not in _TAKEN else f"context[{_quoted(name)}]"
 
 
 def _reads_clock(node: Any) -> bool:

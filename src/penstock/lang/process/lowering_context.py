@@ -176,15 +176,6 @@ def check_expression(
     return text
 
 
-def quoted(text: str) -> str:
-    """A text literal. The expression language has no escapes, so a text with both quotes is concatenated."""
-    if "'" not in text:
-        return f"'{text}'"
-    if '"' not in text:
-        return f'"{text}"'
-    return "fn.concat(" + ', "\'", '.join(f"'{part}'" for part in text.split("'")) + ")"
-
-
 def _is_one_expression(text: str) -> bool:
     """Whether all of it is one ${…}, in which there may be braces and texts of its own."""
     depth, quote = 0, ""

@@ -8,8 +8,9 @@ from typing import Any
 from penstock.expr.calendar import BadDate, moment_of
 from penstock.expr.cron import zone_of
 from penstock.lang.process.durations import cycle
+from penstock.lang.process.expression_names import quoted
 from penstock.lang.process.fields import EventFields
-from penstock.lang.process.lowering_context import LoweringContext, SharedContext, main_scope, quoted
+from penstock.lang.process.lowering_context import LoweringContext, SharedContext, main_scope
 from penstock.lang.process.nodes.answered_by import answerable
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, ElementType, Fragment, core_id, link, single_node
 from penstock.lang.process.nodes.conversation import start_sets
