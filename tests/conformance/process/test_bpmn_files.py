@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from penstock.errors import DocumentInvalid, DocumentTooLarge, DocumentUnreadable
 from penstock.expr import compile_expression
 from penstock.lang.compile import check_document, compile_document
+from penstock.lang.process.bpmn.dialects import expression
 from penstock.lang.process.bpmn.reader import read_bpmn
-from penstock.lang.process.bpmn.vendors import expression
 from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.read import read_document
 

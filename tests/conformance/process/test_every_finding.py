@@ -88,6 +88,11 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
                                     "/gateways/0/conditions/G>X"),
     "a condition in FEEL that nobody can read": (
         split(conditions={"G>X": "=a + = 0.3", "G>Y": "b"}), "expression_syntax", "/gateways/0/conditions/G>X"),
+    "a condition in JUEL that nobody can read": (
+        split(conditions={"G>X": "#{bean.call(a)}", "G>Y": "b"}), "expression_syntax", "/gateways/0/conditions/G>X"),
+    "a condition in another language": (
+        split(conditions={"G>X": "script:groovy: a > 1", "G>Y": "b"}), "expression_language",
+        "/gateways/0/conditions/G>X"),
     "a secret in a condition": (split(conditions={"G>X": "secrets.k == 1", "G>Y": "b"}), "secret_in_expression",
                                 "/gateways/0/conditions/G>X"),
     "a loop without a choice": (process([event("S", "start"), task("A"), task("B")], ["S>A", "A>B", "B>A"]),

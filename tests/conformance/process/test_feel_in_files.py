@@ -14,7 +14,7 @@ from penstock.app.process.definitions import Processes
 from penstock.app.process.work_items import WorkItems
 from penstock.errors import ProcessInvalid
 from penstock.expr import compile_expression
-from penstock.lang.process.bpmn.vendors import expression
+from penstock.lang.process.bpmn.dialects import expression
 
 BPMN = "http://www.omg.org/spec/BPMN/20100524/MODEL"
 DATA = {

@@ -27,6 +27,12 @@ def milliseconds(text: str) -> int | None:
     return round(min(total * 1000, _MOST_MS))  # also cuts what overflows a float
 
 
+def seconds_of(expr: str) -> str:
+    """The expression that gives the seconds of what another gives: seconds, or an ISO 8601 duration."""
+    duration = f"fn.feel('duration(d) / duration(\"PT1S\")', {{'d': {expr}}})"
+    return f"fn.if(fn.type_of({expr}) == 'string', {duration}, {expr})"
+
+
 def is_rough(text: str) -> bool:
     """Does a duration count in years or months, which are not all as long?"""
     match = _DURATION.match(text.strip())

@@ -211,7 +211,7 @@ class TimerFields(Fields):
     """One of date, duration and cycle. What follows them is for the start event of a process."""
 
     date: Annotated[str | None, Meta(description="A moment: ISO 8601, or ${an expression}.")] = None
-    duration: Annotated[Duration | None, Meta(description="ISO 8601 duration, seconds, or ${seconds}.")] = None
+    duration: Annotated[Duration | None, Meta(description="ISO 8601 duration, seconds, or ${either of them}.")] = None
     cycle: Annotated[
         str | None, Meta(description="R3/PT10M: every ten minutes, three times; at the start cron, too.")
     ] = None

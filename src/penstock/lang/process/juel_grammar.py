@@ -16,7 +16,6 @@ from penstock.errors import ExprSyntaxError
 MAX_DEPTH = 50
 MAX_LENGTH = 4_096
 MAX_NUMBER = (1 << 63) - 1
-_HINT = "JUEL is read as Camunda 7 has it: operators, members, and the methods of texts, lists and maps."
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
@@ -100,7 +99,7 @@ class _Token(NamedTuple):
 def refused(why: str, source: str, place: int) -> ExprSyntaxError:
     first = source.rfind("\n", 0, place) + 1
     line = source.count("\n", 0, place) + 1
-    return ExprSyntaxError(_HINT, why=why, position=place + 1, line=line, column=place - first + 1, source=source)
+    return ExprSyntaxError(why=why, position=place + 1, line=line, column=place - first + 1, source=source)
 
 
 def parse(source: str, start: int = 0) -> tuple[Node, int]:

@@ -15,6 +15,7 @@ from typing import Any
 from penstock.lang.process import juel_grammar as G
 from penstock.lang.process.expression_names import quoted, variable_text
 
+HINT = "JUEL has its operators, members, and the methods of texts, lists and maps here; name variables, no beans."
 #: How tightly our operators bind; a whole is what needs no brackets anywhere.
 _POWER = {"||": 1, "&&": 2, "==": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 _SIGN, _WHOLE = 7, 8
@@ -50,9 +51,8 @@ def is_juel(text: str) -> bool:
 def as_expression(text: str) -> str:
     """The expression for a text that is one `${…}` or `#{…}`; ExprSyntaxError says what cannot be read."""
     parts = _parts(text.strip())
-    if len(parts) == 1 and isinstance(parts[0], _Text):
-        return parts[0].text
-    return f"fn.concat({', '.join(part.text if isinstance(part, _Text) else quoted(part) for part in parts)})"
+    texts = [part.text if isinstance(part, _Text) else quoted(part) for part in parts]
+    return texts[0] if len(texts) == 1 else f"fn.concat({', '.join(texts)})"
 
 
 def as_value(text: str) -> str:
@@ -85,6 +85,12 @@ class _Writer:
         self.source = source
 
     def write(self, node: G.Node) -> _Text:
+        written = self._written(node)
+        if len(written.text) > G.MAX_LENGTH:
+            raise G.refused(f"An expression has at most {G.MAX_LENGTH} characters", self.source[:80], 0)
+        return written
+
+    def _written(self, node: G.Node) -> _Text:
         match node:
             case G.Constant():
                 return _constant(node.value)
@@ -111,9 +117,9 @@ class _Writer:
         if isinstance(node.of, G.Name) and node.of.name == "execution":
             if node.key in (G.Constant("processBusinessKey"), G.Constant("businessKey")):
                 return _Text(_KEY)
-            key = node.key.value if isinstance(node.key, G.Constant) else "[…]"
-            raise G.refused(f"«execution.{key}» is not known here", self.source, node.of.start)
-        of = self.write(node.of).within(_WHOLE)
+            shown = node.key.value if isinstance(node.key, G.Constant) else "[…]"
+            raise G.refused(f"«execution.{shown}» is not known here", self.source, node.of.start)
+        of = _owner(self.write(node.of))
         key = self.write(node.key)
         plain = isinstance(key.constant, str) and _MEMBER.match(key.constant)
         return _Text(f"{of}.{key.constant}" if plain else f"{of}[{key.text}]")
@@ -177,12 +183,12 @@ class _Writer:
     def _method(self, node: G.Method) -> _Text:
         if isinstance(node.of, G.Name) and node.of.name == "execution":
             return self._of_execution(node)
-        of = self.write(node.of)
-        arguments = [self.write(argument) for argument in node.arguments]
         arity, emit = _METHODS.get(node.name, ((), None))
         if emit is None:
             shown = f"«{node.of.name}.{node.name}(…)»" if isinstance(node.of, G.Name) else f"«.{node.name}(…)»"
             raise G.refused(f"{shown} is a method that is not known here", self.source, node.start)
+        of = self.write(node.of)
+        arguments = [self.write(argument) for argument in node.arguments]
         if len(arguments) not in arity:
             wanted = " or ".join(map(str, arity))
             raise G.refused(f"«{node.name}» has {wanted} arguments here", self.source, node.start)
@@ -209,6 +215,11 @@ def _constant(value: str | int | float | bool | None) -> _Text:
     return _Text(repr(value) if value == value else "null", _WHOLE if value >= 0 else _SIGN, "number", value)
 
 
+def _owner(part: _Text) -> str:
+    """A part whose member is asked for; our numbers and constants have none without brackets."""
+    return part.within(_WHOLE) if part.kind in ("", "text") else f"({part.text})"
+
+
 def _compared(operator: str, left: _Text, right: _Text) -> _Text:
     power = _POWER[operator] + 1
     if operator in ("==", "!="):
@@ -226,7 +237,7 @@ def _alike(part: _Text, other: _Text) -> _Text:
     return _Text(f"fn.concat({part.text})", kind="text") if looks and part.kind not in ("text", "null") else part
 
 
-# ---- methods of java.lang.String, java.util.List and java.util.Map ----------------------------------------------------
+# ---- methods of java.lang.String, java.util.List and java.util.Map ---------------------------------------------------
 
 
 def _string(part: _Text) -> str:
@@ -273,12 +284,12 @@ def _substring(of: _Text, arguments: list[_Text]) -> _Text:
 
 
 def _get(of: _Text, arguments: list[_Text]) -> _Text:
-    text = f"{of.within(_WHOLE)}[{arguments[0].text}]"
+    text = f"{_owner(of)}[{arguments[0].text}]"
     return _Text(text if len(arguments) == 1 else f"fn.coalesce({text}, {arguments[1].text})")
 
 
 def _contains_key(of: _Text, arguments: list[_Text]) -> _Text:
-    return _Text(f"{of.within(_WHOLE)}[{arguments[0].text}] != null", 3, "boolean")
+    return _Text(f"{_owner(of)}[{arguments[0].text}] != null", 3, "boolean")
 
 
 def _itself(of: _Text, arguments: list[_Text]) -> _Text:

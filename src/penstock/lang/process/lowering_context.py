@@ -9,10 +9,11 @@ from typing import Any
 from penstock.errors import ExprSyntaxError, PenstockError
 from penstock.expr import compile_expression, foreign_constant
 from penstock.lang.contract import Setting
-from penstock.lang.process import feel_text
-from penstock.lang.process.durations import is_rough, milliseconds
+from penstock.lang.process import feel_text, juel_text
+from penstock.lang.process.durations import is_rough, milliseconds, seconds_of
 from penstock.lang.process.expression_names import instance_variables
 from penstock.lang.process.flow_conditions import FlowConditions, read_flow_conditions, unwrapped
+from penstock.lang.process.foreign_scripts import foreign_language
 from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.schema import Definition, Element
 from penstock.lang.report import ElementReport, Report
@@ -128,7 +129,7 @@ class LoweringContext(ElementReport):
             return round(value * 1000), None
         if value.strip().startswith("${"):
             text = self.expression(value, path)
-            return 0, f"sys.now + fn.round(({text}) * 1000)" if text else None
+            return 0, f"sys.now + fn.round({seconds_of(text)} * 1000)" if text else None
         duration_ms = milliseconds(value)
         if duration_ms is None:
             hint = "Write an ISO 8601 duration such as PT30M or P1D, or a number of seconds."
@@ -143,12 +144,23 @@ class LoweringContext(ElementReport):
 def check_expression(
     text: str, shared: SharedContext, at: str, node: str, *known: str, condition: bool = False
 ) -> str | None:
-    """The text of the expression that the net has; what begins with `=` is FEEL, and a `condition` asks for true."""
+    """The text of the expression that the net has; what begins with `=` is FEEL, `#{…}` is JUEL, and a `condition` asks
+    for true."""
+    if foreign := foreign_language(text):
+        message = f"«{foreign[1]}» is written in {foreign[0]}, which is not run here."
+        hint = "Write it as FEEL (=amount > 1000), as JUEL (${amount gt 1000}), or as amount > 1000."
+        shared.report.error("expression_language", message, at, hint=hint, node=node)
+        return None
+    dialect = "FEEL" if text.startswith("=") else "JUEL" if text.startswith("#{") else ""
     try:
-        text = feel_text.as_expression(text, condition=condition) if text.startswith("=") else text
+        if dialect == "FEEL":
+            text = feel_text.as_expression(text, condition=condition)
+        elif dialect:
+            text = juel_text.as_expression(text)
     except ExprSyntaxError as refused:
-        message = f"This FEEL cannot be read: {refused}"
-        shared.report.error("expression_syntax", message, at, hint=refused.hint, node=node)
+        message = f"This {dialect} cannot be read: {refused}"
+        hint = juel_text.HINT if dialect == "JUEL" else refused.hint
+        shared.report.error("expression_syntax", message, at, hint=hint, node=node)
         return None
     try:
         compiled = compile_expression(text, words=True)

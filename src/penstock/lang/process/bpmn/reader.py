@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from penstock.errors import DocumentUnreadable, Place
 from penstock.lang.document import Mark
-from penstock.lang.process.bpmn import diagram_interchange, vendor_tasks, vendors
+from penstock.lang.process.bpmn import diagram_interchange, dialects, vendor_tasks, vendors
 from penstock.lang.process.bpmn.file_index import FileIndex, tree_of
 from penstock.lang.process.bpmn.vocabulary import (
     BPMN,
@@ -68,6 +68,7 @@ class _Reader:
 
     def __init__(self, index: FileIndex, *, whole_file: bool = False) -> None:
         self.index, self.root, self.prefixes, self.whole_file = index, index.root, index.prefixes, whole_file
+        self.language = self.root.get("expressionLanguage")
         self.collections: dict[str, list[tuple[dict[str, Any], XmlElement]]] = {}
         self.extensions: dict[str, Any] = {}
         self.roles: dict[str, dict[str, Any]] = {}
@@ -285,7 +286,7 @@ class _Reader:
         if tag in ("sendTask", "receiveTask"):  # without a reference its own name is the message's name
             ref = node.get("messageRef")
             entry["message"] = self._named("message", ref) if ref else entry["name"]
-        if multi := _multi(node):
+        if multi := self._multi(node):
             entry["multi"] = multi
         vendors.read(node, entry, self.roles, self.index.resources)
         own = self.index.settings(node)
@@ -296,6 +297,28 @@ class _Reader:
         for name, what in dict.fromkeys(vendor_tasks.not_read(node, entry | own)):
             self._leave_out(f"«{name}» of", what, node)
         self._store("activities", entry, node)
+
+    def _multi(self, node: XmlElement) -> dict[str, Any]:
+        multi_instance = node.first("multiInstanceLoopCharacteristics", BPMN)
+        if multi_instance is not None:
+            sequential = multi_instance.get("isSequential") == "true"
+            multi: dict[str, Any] = {"mode": "sequential" if sequential else "parallel"}
+            if count := self._formal(multi_instance, "loopCardinality"):
+                multi["count"] = count
+            if until := self._formal(multi_instance, "completionCondition", condition=True):
+                multi["until"] = until
+            return multi | vendors.multi_instance_items(multi_instance)
+        loop = node.first("standardLoopCharacteristics", BPMN)
+        if loop is None:
+            return {}
+        multi = {"mode": "loop"}
+        if condition := self._formal(loop, "loopCondition", condition=True):
+            multi["again"] = condition
+        if loop.get("testBefore") == "true":
+            multi["test_before"] = True
+        if most := loop.get("loopMaximum").strip():  # longer numbers are out of range like one of 18 digits
+            multi["most"] = int(most[:18]) if most.isascii() and most.isdecimal() else most
+        return multi
 
     def _script(self, node: XmlElement, entry: dict[str, Any]) -> None:
         """P-X.25: only Python scripts are run; a script in another language is kept and listed as unsupported."""
@@ -336,7 +359,7 @@ class _Reader:
         fields: dict[str, Any] = {"trigger": trigger}
         if trigger == "timer":
             words = {"timeDate": "date", "timeDuration": "duration", "timeCycle": "cycle"}
-            fields["timer"] = {word: vendors.time_text(node.child_text(tag, BPMN)) for tag, word in words.items()
+            fields["timer"] = {word: dialects.time_text(node.child_text(tag, BPMN)) for tag, word in words.items()
                               if node.child_text(tag, BPMN)}  # fmt: skip
         elif trigger in REFERENCES and (ref := node.get(REFERENCES[trigger])):
             fields["name_ref"] = ref
@@ -351,9 +374,13 @@ class _Reader:
         entry: dict[str, Any] = {"id": id, "source": source, "target": target}
         if node.get("name"):
             entry["name"] = node.get("name")
-        if condition := node.child_text("conditionExpression", BPMN):
-            entry["condition"] = vendors.expression(condition, condition=True)
+        if condition := self._formal(node, "conditionExpression", condition=True):
+            entry["condition"] = condition
         self._store("transitions", entry | _described(node, ""), node)
+
+    def _formal(self, node: XmlElement, name: str, *, condition: bool = False) -> str:
+        """An expression of an element; its own language goes before that of the file."""
+        return dialects.formal_expression(node.first(name, BPMN), self.language, condition=condition)
 
     def _lanes(self, container: XmlElement, parent: str) -> None:
         for lane in container.all("lane", BPMN):
@@ -437,28 +464,6 @@ def _described(node: XmlElement, parent: str) -> dict[str, Any]:
     if text := node.child_text("documentation", BPMN):
         described["documentation"] = text
     return described
-
-
-def _multi(node: XmlElement) -> dict[str, Any]:
-    multi_instance = node.first("multiInstanceLoopCharacteristics", BPMN)
-    if multi_instance is not None:
-        multi: dict[str, Any] = {"mode": "sequential" if multi_instance.get("isSequential") == "true" else "parallel"}
-        if count := multi_instance.child_text("loopCardinality", BPMN):
-            multi["count"] = vendors.expression(count)
-        if until := multi_instance.child_text("completionCondition", BPMN):
-            multi["until"] = vendors.expression(until, condition=True)
-        return multi | vendors.multi_instance_items(multi_instance)
-    loop = node.first("standardLoopCharacteristics", BPMN)
-    if loop is None:
-        return {}
-    multi = {"mode": "loop"}
-    if condition := loop.child_text("loopCondition", BPMN):
-        multi["again"] = vendors.expression(condition, condition=True)
-    if loop.get("testBefore") == "true":
-        multi["test_before"] = True
-    if most := loop.get("loopMaximum").strip():  # longer numbers are out of range like one of 18 digits
-        multi["most"] = int(most[:18]) if most.isascii() and most.isdecimal() else most
-    return multi
 
 
 # ---- places ----------------------------------------------------------------------------------------------------------

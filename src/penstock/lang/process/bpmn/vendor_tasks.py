@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.lang.process.bpmn.vendors import expression
+from penstock.lang.process.bpmn.dialects import expression
 from penstock.lang.process.bpmn.vocabulary import BPMN, CAMUNDA, ZEEBE
 from penstock.lang.process.bpmn.xml_tree import XmlElement
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.errors import ExprSyntaxError
+from penstock.lang.process.bpmn.dialects import expression
 from penstock.lang.process.bpmn.vocabulary import BPMN, CAMUNDA, ZEEBE
 from penstock.lang.process.bpmn.xml_tree import XmlElement
-from penstock.lang.process.feel_text import as_expression
 
 _WRAPPED = re.compile(r"\A[#$]\{(.*)\}\Z", re.S)
 #: parts of a list, in which an expression may have commas of its own
@@ -25,24 +24,6 @@ _WHO = ("assignee", "assignees", "candidateusers", "candidategroups", "potential
 #: words for who may start a process
 _STARTERS = ("candidatestarterusers", "candidatestartergroups", "potentialstarter")
 _JBPM = {"ActorId": "user", "SwimlaneActorId": "user", "GroupId": "role"}
-
-
-def expression(text: str, *, condition: bool = False) -> str:
-    """An expression without its `${…}` or `#{…}`; FEEL, which begins with `=`, becomes a call of fn.feel. What cannot
-    be read keeps its `=` and is refused by that."""
-    text = text.strip()
-    if (match := _WRAPPED.match(text)) and "${" not in match[1] and "#{" not in match[1]:
-        return match[1].strip()
-    try:
-        return as_expression(text, condition=condition) if text.startswith("=") else text
-    except ExprSyntaxError:
-        return text
-
-
-def time_text(text: str) -> str:
-    """A time as written; an expression that gives one keeps its `${…}`."""
-    text = text.strip()
-    return f"${{{expression(text)}}}" if text.startswith("=") or _WRAPPED.match(text) else text
 
 
 def read(

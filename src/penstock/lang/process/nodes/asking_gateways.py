@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.lang.process.choices import choice_labels
+from penstock.lang.process.expression_names import quoted
 from penstock.lang.process.fields import Ask
-from penstock.lang.process.lowering_context import LoweringContext, SharedContext, quoted
+from penstock.lang.process.lowering_context import LoweringContext, SharedContext
 from penstock.lang.process.nodes.candidates import INITIATOR, is_target, only_user
 from penstock.lang.process.nodes.contract import Fragment, link
 from penstock.lang.process.schema import Element, Flow

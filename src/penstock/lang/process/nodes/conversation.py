@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.lang.process.lowering_context import SharedContext, quoted
+from penstock.lang.process.expression_names import quoted
+from penstock.lang.process.lowering_context import SharedContext
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT
 from penstock.net.model import Set
 

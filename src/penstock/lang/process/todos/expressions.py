@@ -7,7 +7,7 @@ from typing import Any
 from penstock.errors import PenstockError
 from penstock.expr import compile_expression
 from penstock.lang.process import feel_text
-from penstock.lang.process.bpmn import vendors
+from penstock.lang.process.bpmn import dialects
 from penstock.lang.process.flow_conditions import unwrapped
 from penstock.lang.process.todos.edit import refusal
 
@@ -16,7 +16,7 @@ def checked_expression(text: Any, at: str, *, condition: bool = False) -> str:
     """The expression as a definition has it. Raises ProcessInvalid with the place in the answer."""
     if not isinstance(text, str) or not text.strip():
         raise refusal("missing_field", "An expression is a text.", at, "Write something like `amount > 1000`.")
-    written = unwrapped(vendors.expression(text, condition=condition))
+    written = unwrapped(dialects.expression(text, condition=condition))
     try:
         read = feel_text.as_expression(written, condition=condition) if written.startswith("=") else written
         roots = compile_expression(read, words=True).roots
