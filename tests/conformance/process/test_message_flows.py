@@ -116,3 +116,21 @@ def test_somebody_who_answers_has_a_name() -> None:
     assert rules(process([wrong], [])) == ["bad_target"]
     idle = event("M", "throw", "message", message="delivery", answered_by=["role:supplier"])
     assert rules(process([idle], []), "warning") == ["idle_field"]
+
+
+@pytest.mark.parametrize(("amount", "ways"), [(50, ["B", "D"]), (500, ["B", "C"])])
+@awaited
+async def test_a_default_flow_beside_one_that_is_always_taken(amount: int, ways: list[str], tmp_path: Path) -> None:
+    """BPMN 10.4.5, P-X.10: the default of an activity is taken when no condition holds, whatever else leaves it."""
+    flows = ["A>B", ("A>C", {"condition": "amount > 100"}), "A>D"]
+    document = process([task("A", default="A>D"), task("B"), task("C"), task("D")], flows)
+    assert rules(document) == []
+    async with Office(tmp_path) as office:
+        instance = await office.start(document)
+        await instance.submit("A", {"amount": amount})
+        assert instance.open() == ways
+
+
+def test_a_default_flow_without_any_condition_is_a_flow() -> None:
+    """BPMN 10.4.5, P-X.12: no condition that could hold: it is taken like the others, and it is known to be sound."""
+    assert rules(process([task("A", default="A>C"), task("B"), task("C")], ["A>B", "A>C"])) == []

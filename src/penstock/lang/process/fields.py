@@ -264,6 +264,10 @@ class PoolFields(Fields):
     id: Id = ""
     name: Name = ""
     process: str = ""
+    part: Annotated[
+        Literal["", "definition", "outside"], Meta(description="What it is here: a definition, or somebody outside.")
+    ] = ""
+    answered_by: Annotated[list[str], Meta(description="outside: who answers for it, beside programs.")] = []
 
 
 class NewsFields(Fields):

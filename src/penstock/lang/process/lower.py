@@ -210,10 +210,26 @@ def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContex
         if flow.id in conditions.conditions:
             text, at = conditions.conditions[flow.id]
             guard = check_expression(text, shared, at, source.id, condition=True)
+        if default and gateway is None and _some_always(source, shared):
+            guard, default = _no_condition_holds(source, shared), False
     return Edge(
         id=flow.id, src=fragments[source.id].exit, dst=fragments[target].entry, port=port, guard=guard,
         default=default, label=flow.fields.name,
     )  # fmt: skip
+
+
+def _some_always(source: Element, shared: SharedContext) -> bool:
+    """Has an activity flows that are taken in any case, beside its default flow?"""
+    conditions = shared.flow_conditions(source)
+    flows = (flow.id for flow in shared.graph.outgoing[source.id])
+    return any(id not in conditions.conditions and id != conditions.default for id in flows)
+
+
+def _no_condition_holds(source: Element, shared: SharedContext) -> str | None:
+    """BPMN 10.4.5: the default flow is taken when no condition holds, whatever else is taken beside it."""
+    conditions = shared.flow_conditions(source).conditions
+    texts = [check_expression(text, shared, at, source.id, condition=True) for text, at in conditions.values()]
+    return " && ".join(f"({text}) != true" for text in texts if text is not None) or None
 
 
 # ---- where levels begin, and their event sub-processes ---------------------------------------------------------------

@@ -9,7 +9,7 @@ import msgspec
 from penstock.errors import ProcessInvalid
 from penstock.lang.contract import Resolve
 from penstock.lang.process.drawing import Drawing
-from penstock.lang.process.todos import event_names, finding, gateway_conditions, timer_value
+from penstock.lang.process.todos import black_box, event_names, finding, gateway_conditions, pool, timer_value
 from penstock.lang.process.todos.checked import CheckedDrawing, checked
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
 from penstock.lang.process.todos.edit import refusal
@@ -18,6 +18,7 @@ from penstock.lang.process.todos.edit import refusal
 TODO_TYPES: dict[str, TodoType] = {
     type.kind: type
     for type in (
+        pool.TODO, black_box.TODO,
         gateway_conditions.TODO, event_names.MESSAGE_NAME, event_names.SIGNAL_NAME, timer_value.TODO, finding.TODO,
     )
 }  # fmt: skip
@@ -40,6 +41,8 @@ def todos_of(drawing: Drawing, resolve: Resolve | None = None) -> list[Todo]:
 
 def todos_of_checked(drawing: CheckedDrawing) -> list[Todo]:
     todos = [todo for type in TODO_TYPES.values() for todo in type.find(drawing)]
+    covered = {id for todo in todos for id in todo.covers}  # the answer about a pool names its messages
+    todos = [todo for todo in todos if todo.kind != "message_name" or todo.element not in covered]
     rules = {type.kind: type.rules for type in TODO_TYPES.values()}
     todos += finding.remaining(drawing, todos, rules)
     pools = {process.id: number for number, process in enumerate(drawing.processes)}

@@ -36,6 +36,7 @@ class Todo(msgspec.Struct, frozen=True):
     required: bool = True
     facts: dict[str, Any] = {}
     proposals: list[Proposal] = []
+    covers: list[str] = []  # other elements that its answer completes
     form: dict[str, Any] = {}  # JSON Schema of an answer that somebody writes himself; empty: only a change of the file
 
 

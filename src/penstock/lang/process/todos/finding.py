@@ -17,10 +17,12 @@ KIND = "finding"
 def remaining(drawing: CheckedDrawing, todos: Sequence[Todo], rules: dict[str, tuple[str, ...]]) -> Iterator[Todo]:
     """A to-do for each error that none of these is about; `rules` by kind. Several at one element are one."""
     taken = {(todo.process, todo.element, rule) for todo in todos for rule in rules[todo.kind]}
+    covered = {(id, rule) for todo in todos for id in todo.covers for rule in rules[todo.kind]}
     for process in drawing.processes:
         left: dict[str, list[Finding]] = {}
         for finding in process.findings:
-            if finding.severity == "error" and (process.id, finding.node, finding.rule) not in taken:
+            known = (process.id, finding.node, finding.rule) in taken or (finding.node, finding.rule) in covered
+            if finding.severity == "error" and not known:
                 left.setdefault(finding.node, []).append(finding)
         yield from (_todo(process, node, findings) for node, findings in left.items())
 
