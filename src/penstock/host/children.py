@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from penstock.dialects import dialect_of
@@ -24,7 +24,10 @@ from penstock.kernel import command as C
 from penstock.kernel import state as S
 from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
-from penstock.net.compiled import CNode
+from penstock.net.calls import AGAIN, again
+from penstock.net.codec import content_hash
+from penstock.net.compiled import CNode, Compiled
+from penstock.net.model import Net
 from penstock.store.run_store import RunRow, RunStore
 
 #: the option of a run that says how many runs have called each other above it
@@ -147,7 +150,7 @@ class Children:
         run = ask.loaded.run
         assert run is not None
         args = _args(ask, node)
-        net = self.nets.by_hash(str(args.get("net", ""))) if isinstance(args, dict) else None
+        net = self._called_net(run, args) if isinstance(args, dict) else None
         if net is None:
             self._forget(child)
             self.answer(ask, failed("NET_UNKNOWN", "permanent", "the net that is called is not released"), 0)
@@ -161,6 +164,25 @@ class Children:
             reply=InternalReply(lambda error: self._started(child, error)) if _is_detached(args) else None,
         )  # fmt: skip
         self.numbers[child] = loaded.no
+
+    def _called_net(self, run: Run, args: Mapping[str, Any]) -> tuple[int, Compiled] | None:
+        """By its hash; one that calls itself, at once or by way of others, by the mark of its document."""
+        if AGAIN not in args:
+            return self.nets.by_hash(str(args.get("net", "")))
+        net = again(args, self._family(run), self._net_of)
+        return None if net is None else self.nets.by_hash(content_hash(net))
+
+    def _family(self, run: Run) -> Iterator[Net]:
+        """The net of a run, of the run that has called it, and so on."""
+        yield run.net.net
+        parent: str | None = run.st.parent
+        while parent and (row := self.row(parent)) is not None:
+            yield self.nets.get(row.net).net
+            parent = row.parent
+
+    def _net_of(self, hash: str) -> Net | None:
+        known = self.nets.by_hash(hash)
+        return None if known is None else known[1].net
 
     def _started(self, child: str, error: PenstockError | None = None) -> None:
         """A detached child is in the store: whoever has called it goes on, and knows what it was called with. Where it

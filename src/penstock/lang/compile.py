@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import msgspec
 
 from penstock.errors import DocumentInvalid, Finding, LanguageUnknown, PenstockError, Place
 from penstock.lang.contract import Compiled, Language, Lowered, Resolve, Setting, languages
@@ -12,6 +15,7 @@ from penstock.lang.files import why_not_found
 from penstock.lang.read import read_document
 from penstock.lang.report import TOO_MANY, Report
 from penstock.lang.soundness import soundness
+from penstock.net.calls import DOCUMENT
 
 #: How deep documents may call documents.
 DEEPEST = 20
@@ -110,14 +114,44 @@ class _Compilation:
         self.defaults = defaults or {}
         self.done: dict[str, tuple[Lowered | None, list[Finding]]] = {}
         self.chain: list[str] = []
+        self.names: list[tuple[str, ...]] = []  # by which those of the chain are called
+        self.marks: set[str] = set()  # of those that are called while they are compiled
 
     def lower(self, document: Document, language: Language, findings: list[Finding]) -> Lowered | None:
         report = Report(document, findings)
-        setting = Setting(self.resolve, self.extra, self.call, self.secret, self.registered, self.defaults)
+        setting = Setting(
+            self.resolve, self.extra, self.call, self.secret, self.registered, self.defaults, self.under_way
+        )
         self.chain.append(document.digest + document.base)
+        self.names.append(())
         lowered = language.lower(language.read(document, report, setting), report, setting)
-        self.chain.pop()
-        return lowered
+        self.names.pop()
+        return self._marked(lowered, self.chain.pop())
+
+    def under_way(self, called: str, own_id: str, own_title: str) -> str:
+        """The mark of a document that is called while it is compiled: it calls itself, or one that it calls does. An id
+        comes before a title, which others may have, too."""
+        self.names[-1] = (own_id, own_title)
+        key = self._named(called, 0)
+        if not key:
+            source = self.fetch(called)
+            key = hashlib.sha256(source).hexdigest() if isinstance(source, bytes) else self._named(called, 1)
+        if key not in self.chain:
+            return ""
+        self.marks.add(key)
+        return key
+
+    def _named(self, called: str, by: int) -> str:
+        known = zip(self.chain, self.names, strict=True)
+        return next((key for key, names in known if names and names[by] == called), "")
+
+    def _marked(self, lowered: Lowered | None, key: str) -> Lowered | None:
+        """What calls itself can be found by its mark, since nobody knows the hash of a net that is not made yet."""
+        if lowered is None or key not in self.marks:
+            return lowered
+        declares = lowered.net.declares
+        declares = msgspec.structs.replace(declares, policies={**declares.policies, DOCUMENT: key})
+        return Lowered(msgspec.structs.replace(lowered.net, declares=declares), lowered.children)
 
     def call(self, what: str | Document) -> tuple[Lowered | None, list[Finding]]:
         source = self.fetch(what) if isinstance(what, str) else what

@@ -25,6 +25,9 @@ class Lowered(msgspec.Struct, frozen=True):
     children: dict[str, Net] = {}
 
 
+#: The mark of what is called by a name, where it is being compiled itself; "" where it is not. With the id and the
+#: title by which others call the one that asks.
+UnderWay = Callable[[str, str, str], str]
 #: Compiles what a document calls: a file by its name, or a part of the document itself. Never raises for a mistake.
 Call = Callable[[str | Document], tuple[Lowered | None, list[Finding]]]
 
@@ -39,6 +42,7 @@ class Setting:
     secret: Callable[[str], bool] | None = None  # is a secret of this name set here? None: nobody can say
     registered: Callable[[str, str], bool] | None = None  # has the tenant this type and id? None: nobody can say
     defaults: Mapping[str, int] = field(default_factory=dict)  # of this machine, instead of the language's own
+    under_way: UnderWay | None = None  # for a language whose documents may call themselves
 
 
 @dataclass(frozen=True)

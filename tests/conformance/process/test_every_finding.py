@@ -312,21 +312,25 @@ def test_agents_and_tools_that_the_tenant_does_not_have() -> None:
     assert all(one.severity == "warning" and "in your program" in one.hint for one in found)
 
 
-def test_a_process_that_calls_itself_is_a_process() -> None:
+def calling_deeper(name: str) -> bytes:
+    """A process that calls the next one: 1 calls 2, 2 calls 3 …"""
+    return as_bytes(process([sub("S", orchestration={"sub_process": str(int(name) + 1)})], [],
+                            process_definition_id=f"p{name}"))  # fmt: skip
+
+
+def test_processes_that_call_too_deep_are_processes() -> None:
     """P-X.4, P-X.31: told in the words of processes, at the activity that calls."""
-    document = as_bytes(process([sub("S", orchestration={"sub_process": "p"})], []))
-    _, found = check_document(document, name="p.json", resolve=lambda name: document)
+    _, found = check_document(calling_deeper("1"), name="p.json", resolve=calling_deeper)
     (one,) = [one for one in found if one.severity == "error"]
     assert (one.rule, one.where.pointer) == ("recursive_process", "/activities/0/orchestration/sub_process")
-    assert "The process «p» cannot be called here: it calls itself." in one.message and "diagram" not in one.message
+    assert "cannot be called here: calls go deeper than 20." in one.message and "diagram" not in one.message
 
 
 def test_everything_that_can_be_said_is_said_here() -> None:
     """P-X.1: no rule of the language without a document that shows it; those about the graph are semantic."""
     said = [one for document, _, _ in (*BROKEN.values(), *WARNED.values()) for one in findings(document)]
     said += check_document(b"[1]", name="p.json", language="process")[1]
-    calls_itself = as_bytes(process([sub("S", orchestration={"sub_process": "p"})], []))
-    said += check_document(calls_itself, name="p.json", resolve=lambda name: calls_itself)[1]
+    said += check_document(calling_deeper("1"), name="p.json", resolve=calling_deeper)[1]
     calls = sub("S", orchestration={"sub_process": "p"})
     said += findings(process([calls, event("B", "boundary", "escalation", attached_to="S")], []))
     said += check_document(

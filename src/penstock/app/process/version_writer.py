@@ -148,12 +148,16 @@ class VersionWriter:
         return last is None or not same(last, asked.data) or last.status in (PENDING, DRAFT) and not asked.waits
 
     async def _compiled(self, plans: list[_Plan]) -> list[_Plan]:
-        """Each with what it calls: another of them, or what there is already."""
-        ids = _ids([plan.asked for plan in plans]) if len(plans) > 1 else {}
+        """Each with what it calls: another of them or itself, or what there is already. By its title, which others may
+        have as their id, one of them is called only where nobody else is."""
+        ids = _ids([plan.asked for plan in plans])
         documents = {plan.id: plan.document for plan in plans}
+        known = {name: document for plan in plans for name, document in called_by(self.door, plan.asked.data).items()}
         called = Called({
-            **{name: document for plan in plans for name, document in called_by(self.door, plan.asked.data).items()},
             **{name: documents[id] for name, id in ids.items()},
+            **{name: document if "@" in name else documents.get(_id_of(document), document)
+               for name, document in known.items()},
+            **documents,
         })  # fmt: skip
         return [
             plan if plan.number is None else replace(plan, made=await self._made(plan.asked, plan.number, called))
@@ -323,6 +327,10 @@ def imported(row: ReleaseRow) -> tuple[str, dict[str, Any]]:
 def _refused(rule: str, message: str, pointer: str) -> ProcessInvalid:
     hint = "Correct it, or leave it out."
     return ProcessInvalid([Finding(rule, "error", message, Place(pointer), hint)])
+
+
+def _id_of(document: bytes) -> str:
+    return str(msgspec.json.decode(document).get("process_definition_id"))
 
 
 def _ids(wanted: Sequence[AskedVersion]) -> dict[str, str]:

@@ -27,7 +27,7 @@ def dependencies(document: Document) -> list[tuple[str, str, str]]:
 
 def _recursive(document: Document, why: str) -> Finding:
     message = f"The process «{document.name}» cannot be called here: {why}."
-    return Finding("recursive_process", "error", message, document.place(), "Lead a way back to what is repeated.")
+    return Finding("recursive_process", "error", message, document.place(), "Call fewer, one below the other.")
 
 
 LANGUAGE = Language(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import msgspec
 
 from penstock.app.simulation.virtual.compared_values import Compared, compared_values
 from penstock.app.simulation.virtual.history import History
 from penstock.net import codec
+from penstock.net.calls import called_hashes
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
 
@@ -41,21 +41,11 @@ def called_by(
 ) -> dict[str, CalledNet]:  # fmt: skip
     """Every net that a net calls, and those that they call, by their hashes; what is not there is left out."""
     called: dict[str, CalledNet] = {}
-    wanted = list(_hashes(net))
+    wanted = list(called_hashes(net))
     while wanted:
         hash_ = wanted.pop()
         known = None if hash_ in called else find(hash_)
         if known is not None:
             called[hash_] = CalledNet(codec.encode(known), history_of(known.name))
-            wanted += _hashes(known)
+            wanted += called_hashes(known)
     return called
-
-
-def _hashes(net: Net) -> list[str]:
-    """Of nets that are known when the document is compiled; a rollout is assumed as a whole."""
-    hashes = []
-    for node in net.nodes:
-        args: Any = node.effect.args if node.effect is not None and node.effect.executor == "call" else None
-        if isinstance(args, dict) and isinstance(args.get("net"), str) and not args.get("detached"):
-            hashes.append(args["net"])
-    return hashes

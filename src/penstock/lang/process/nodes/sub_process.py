@@ -12,6 +12,7 @@ from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
 from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields, single_node
 from penstock.lang.process.nodes.multi_instance import instance_body, scope_node
+from penstock.net.calls import AGAIN
 from penstock.net.codec import content_hash
 from penstock.net.model import Body, Effect, Set
 
@@ -44,9 +45,8 @@ def listening_start(level: str) -> str:
 def lower_call(context: LoweringContext) -> Fragment:
     """The item stays IN_PROGRESS until the child instance ends; a child that is TERMINATED is a failure."""
     f, call = activity_fields(context), context.element.orchestration
-    child = _called_process(context)
     args: dict[str, Any] = {
-        "net": content_hash(child.net) if child is not None else "",
+        **_called_net(context),
         "name": call.sub_process or "",
         "input": VARIABLES if call.input is None else context.value(call.input, "orchestration/input"),
     }
@@ -59,19 +59,25 @@ def lower_call(context: LoweringContext) -> Fragment:
     return fragment.changed(fragment.core, work=msgspec.structs.replace(work, alone=True), triggers=(), **limited)
 
 
-def _called_process(context: LoweringContext) -> Lowered | None:
-    orchestration, call = context.element.orchestration, context.shared.setting.call
+def _called_net(context: LoweringContext) -> dict[str, Any]:
+    """The called process as arguments of the call; one that calls itself is found when it runs (P-X.4)."""
+    orchestration, setting = context.element.orchestration, context.shared.setting
     if not orchestration.sub_process:
         hint = 'Write `"orchestration": {"sub_process": "…"}`, or draw elements whose `parent` it is.'
         context.error("sub_process_missing", f"«{context.element.name}» calls nothing and holds nothing.", hint=hint)
-        return None
-    if call is None:
-        return None
-    called = (
-        orchestration.sub_process
-        if orchestration.version is None
-        else f"{orchestration.sub_process}@{orchestration.version}"
-    )
+        return {"net": ""}
+    name, version, top = orchestration.sub_process, orchestration.version, context.shared.definition.top
+    called = name if version is None else f"{name}@{version}"
+    ask = setting.under_way
+    if ask is not None and (mark := ask(called, top.process_definition_id, top.process_definition_name)):
+        return {"net": "", AGAIN: mark}
+    child = _called_process(called, context) if setting.call is not None else None
+    return {"net": content_hash(child.net) if child is not None else ""}
+
+
+def _called_process(called: str, context: LoweringContext) -> Lowered | None:
+    call = context.shared.setting.call
+    assert call is not None, "somebody can compile it"
     lowered, findings = call(called)
     place = context.shared.report.document.place(context.at("orchestration/sub_process"))
     for finding in findings:
