@@ -9,6 +9,8 @@ from typing import Any
 from penstock.errors import Finding
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.contract import Compiled
+from penstock.lang.process.bpmn.writer import write_bpmn
+from penstock.lang.read import read_document
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "process"
 
@@ -58,3 +60,17 @@ def rules(document: dict[str, Any], severity: str = "error") -> list[str]:
 
 def compiled(document: dict[str, Any], **options: Any) -> Compiled:
     return compile_document(as_bytes(document), name="p.json", **options)
+
+
+def in_a_file(document: dict[str, Any]) -> dict[str, Any]:
+    """What is read again of a definition that was written as BPMN."""
+    found: dict[str, Any] = read_document(write_bpmn(document).encode(), name="p.bpmn").data
+    return found
+
+
+def from_xml(inner: str) -> dict[str, Any]:
+    """The definition of a BPMN file with one process."""
+    space = 'xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
+    text = f'<definitions {space} targetNamespace="t"><process id="p" name="P" isExecutable="true">{inner}</process>'
+    found: dict[str, Any] = read_document(f"{text}</definitions>".encode(), name="p.bpmn").data
+    return found

@@ -411,9 +411,6 @@ async def test_an_event_sub_process_in_each_instance(tmp_path: Path) -> None:
     [
         (task("X", name="뭐든", type="subProcess", bpmn="adHocSubProcess"), "ad-hoc sub-process"),
         (gateway("X", "complex", name="뭐든"), "complex gateway"),
-        (event("X", "catch", "conditional", name="뭐든"), "conditional event"),
-        (event("X", "throw", "link", name="뭐든"), "link event"),
-        (event("X", "catch", "multiple", name="뭐든"), "multiple event"),
     ],
 )
 def test_refused_by_name(element: dict[str, Any], word: str) -> None:

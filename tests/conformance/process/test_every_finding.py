@@ -138,9 +138,24 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
                                     "bpmn_not_supported", "/unsupported/0"),
     "after an event gateway": (process([task("A"), gateway("G", "eventBased"), task("X")], ["A>G", "G>X"]),
                                "event_gateway_target", "/transitions/1"),
-    "more ways to what an event gateway waits for": (
-        process([gateway("F", "parallel"), gateway("G", "eventBased"), event("C", "catch", "message", message="m")],
-                ["F>C", "F>G", "G>C"]), "event_gateway_target", "/events/0"),
+    "a boundary that an event gateway's wait does not have": (
+        process([gateway("G", "eventBased"), service("R", bpmn="receiveTask", message="m"), task("B"),
+                 event("T", "boundary", "timer", attached_to="R", timer={"duration": "PT1H"})], ["G>R", "R>B", "T>B"]),
+        "event_gateway_target", "/activities/0"),
+    "a condition that is not there": (process([task("A"), event("C", "catch", "conditional")], ["A>C"]),
+                                      "missing_field", "/events/0"),
+    "several triggers without one": (process([task("A"), event("C", "catch", "multiple")], ["A>C"]), "missing_field",
+                                     "/events/0"),
+    "one of several of no kind": (
+        process([task("A"), event("C", "catch", "multiple", triggers=[{"trigger": "error"}])], ["A>C"]),
+        "bpmn_not_supported", "/events/0/triggers/0/trigger"),
+    "two ends in one": (
+        process([task("A"), event("E", "end", "multiple", triggers=[{"trigger": "error"}, {"trigger": "terminate"}])],
+                ["A>E"]), "bpmn_not_supported", "/events/0/triggers"),
+    "a link to nowhere": (process([task("A"), event("L", "throw", "link", link="x")], ["A>L"]), "link_without_end",
+                          "/events/0"),
+    "a link from nowhere": (process([task("A"), event("L", "catch", "link", link="x"), task("B")], ["L>B"]),
+                            "link_without_end", "/events/0"),
     "a cycle that never comes": (timed(cycle="R0/PT1H"), "bad_duration", "/events/0/timer/cycle"),
     "an empty handler": (process([task("A"), HANDLER], []), "event_sub_process_start", "/activities/1"),
     "a handler without a trigger": (process([task("A"), HANDLER, task("B", parent="H")], []),

@@ -191,6 +191,8 @@ class _Rehearsal:
             first = node.spec.triggers[0]
             if first.kind == "signal":
                 return C.signal("", first.name)
+            if first.kind == "condition":
+                return C.resolve(firing.no, None)
             self.now = max([self.now, *(timer.due for timer in self.run.st.timers.values())])
             return C.tick()
         return None

@@ -41,7 +41,7 @@ class FiringView(msgspec.Struct, omit_defaults=True):
 
 
 class PendingWait(msgspec.Struct, omit_defaults=True):
-    """What a run waits for: a person's answer, a signal, a moment, an operator."""
+    """What a run waits for: a person's answer, a signal, a condition over its data, a moment, an operator."""
 
     node: str
     for_: str = msgspec.field(name="for")
@@ -314,11 +314,21 @@ class RunFold:
                 item, prompt = st.items[no], self.prompts.get(self.reader.firing_id(firing))
                 draft = self.resolve(item.draft) if item.status == "SUBMITTED" else None
                 out.append(PendingWait(node, "person", prompt, due_at=due, draft=draft))
-            elif firing.waits and net.nodes[firing.node].spec.poll is None:  # what polls goes on by itself
-                out += [PendingWait(node, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits]
+            elif awaited := self._awaited(firing, node, due):
+                out += awaited
             elif PHASE[firing.phase] == "suspended" and due is not None:
                 out.append(PendingWait(node, "time", due_at=due))
         return out
+
+    def _awaited(self, firing: Firing, node: str, due: int | None) -> list[PendingWait]:
+        """News, and conditions over the run's data. What polls goes on by itself."""
+        assert self.reader.net is not None
+        st, spec = self.reader.st, self.reader.net.nodes[firing.node].spec
+        if spec.kind != "wait" and not firing.waits or spec.poll is not None:
+            return []
+        signals = [PendingWait(node, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits or ()]
+        conditions = [t.match or "" for t in spec.triggers if t.kind == "condition"] if spec.kind == "wait" else []
+        return [*signals, *(PendingWait(node, "condition", name=text, due_at=due) for text in conditions)]
 
     def counters(self) -> dict[str, int]:
         """How often each node fired in the newest epoch that it has fired in (D-6.1.2), since the last restart."""

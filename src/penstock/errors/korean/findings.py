@@ -127,6 +127,7 @@ FINDINGS: dict[str, tuple[str, ...]] = {
     "json_schema": ("«{1}»: JSON Schema가 아니에요. ({said})",),
     "judgment_settings": ("«{1}» 값이 있어야 해요.",),
     "label_not_a_name": ("«{1}»: 변수 이름이 될 수 없어서 «{3}» 이름으로 보여요.",),
+    "link_without_end": ("링크 이벤트의 짝이 없어요. ({said})",),
     "left_out": ("가져오지 않은 것이 있어요. ({said})",),
     "line_too_long": ("한 줄이 너무 길어요: «{1}». 이름표를 줄이거나 길을 맵(to, as, naming)으로 적어 주세요.",),
     "literal_variable": ("적힌 그대로 쓰는 글이에요. 여기서는 ${…}를 읽지 않아요.",),

@@ -6,10 +6,13 @@ import re
 
 from penstock.lang.document import child_pointer
 from penstock.lang.process import limits
+from penstock.lang.process.event_positions import TRIGGERS
 from penstock.lang.process.fields import ActivityFields, EventFields
+from penstock.lang.process.graph import link_name
 from penstock.lang.process.lowering_context import SharedContext
 from penstock.lang.process.nodes.asking_gateways import asks
 from penstock.lang.process.nodes.candidates import ASSIGNMENT_RULES, role_of
+from penstock.lang.process.nodes.event_triggers import each_trigger, event_fields, refuse_event
 from penstock.lang.process.rule_categories import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.lang.process.start_triggers import check_start_trigger
@@ -45,6 +48,7 @@ def check_definition(shared: SharedContext) -> None:
             _check_gateway(element, shared)
         report_unused_fields(element, shared)
     _check_starts(shared)
+    _check_links(shared)
     _check_cycles(shared)
 
 
@@ -144,11 +148,11 @@ def _check_flows(definition: Definition, report: Report) -> None:
             hint = "Lead it to the sub-process itself: it is entered and left as one."
             report.error("flow_crosses_border", message, flow.pointer, hint=hint, node=source.id)
             definition.complete = False
-        if target.event is not None and target.event.position in ("start", "boundary"):
+        if target.event is not None and (target.event.position in ("start", "boundary") or _is_link(target, "catch")):
             message = f"«{flow.id}» leads to «{target.name}», where things begin by themselves."
             hint = "Lead it to what comes after that event."
             report.error("start_with_incoming", message, flow.pointer, hint=hint, node=target.id)
-        if source.event is not None and source.event.position == "end":
+        if source.event is not None and (source.event.position == "end" or _is_link(source, "throw")):
             message = f"«{flow.id}» comes from «{source.name}», where its path has ended."
             report.error("end_with_outgoing", message, flow.pointer, hint="Remove the transition.", node=source.id)
         for end in (source, target):
@@ -160,6 +164,11 @@ def _check_flows(definition: Definition, report: Report) -> None:
                 message = f"«{end.name}» only undoes: no transition leads to it or from it."
                 hint = "Remove the transition, or `is_for_compensation`."
                 report.error("handler_with_flow", message, flow.pointer, hint=hint, node=end.id)
+
+
+def _is_link(element: Element, position: str) -> bool:
+    event = element.event
+    return event is not None and event.trigger == "link" and event.position == position
 
 
 def _check_starts(shared: SharedContext) -> None:
@@ -179,7 +188,7 @@ def _check_starts(shared: SharedContext) -> None:
             hint = "Add an activity or a start event that nothing leads to."
             report.error("no_start", message, pointer or "/activities", hint=hint, node=level)
         elif handler:
-            _check_event_sub_process(owner, starts, report)
+            _check_event_sub_process(owner, starts, shared)
         else:
             _check_level_start(level, starts, name, shared)
 
@@ -195,25 +204,44 @@ def _check_level_start(level: str, starts: list[Element], name: str, shared: Sha
     for start in events:
         assert start.event is not None
         trigger = start.event.trigger
-        if not level and trigger not in ("none", "timer", "message", "signal"):
-            message = f"«{start.name}» is a start event with the trigger {trigger}, which is not run here."
-            hint = "Take timer, message, signal or none."
-            report.error("bpmn_not_supported", message, f"{start.pointer}/trigger", hint=hint, node=start.id)
-        elif not level and trigger != "none":
-            check_start_trigger(shared.context_of(start))
+        if not level and not refuse_event(shared.context_of(start), "start") and trigger != "none":
+            for one in each_trigger(shared.context_of(start)):
+                check_start_trigger(one)
         if level and trigger != "none":
             message = f"«{start.name}» begins a sub-process, which begins when it is reached."
             hint = "Take a start event without a trigger, or mark the sub-process `triggered_by_event`."
             report.error("event_sub_process_start", message, start.pointer, hint=hint, node=start.id)
 
 
-def _check_event_sub_process(owner: Element | None, starts: list[Element], report: Report) -> None:
+def _check_event_sub_process(owner: Element | None, starts: list[Element], shared: SharedContext) -> None:
     assert owner is not None
-    triggers = ("timer", "message", "signal", "error", "escalation")
-    if len(starts) != 1 or starts[0].event is None or starts[0].event.trigger not in triggers:
+    triggers = TRIGGERS["handler"]
+    if len(starts) != 1 or starts[0].event is None or starts[0].event.trigger == "none":
         message = f"The event sub-process «{owner.name}» needs one start event with a trigger: {', '.join(triggers)}."
-        hint = "Draw one start event in it, with a timer, message, signal, error or escalation."
-        report.error("event_sub_process_start", message, owner.pointer, hint=hint, node=owner.id)
+        hint = "Draw one start event in it, with a timer, message, signal, condition, error or escalation."
+        shared.report.error("event_sub_process_start", message, owner.pointer, hint=hint, node=owner.id)
+    else:
+        refuse_event(shared.context_of(starts[0]), "handler")
+
+
+def _check_links(shared: SharedContext) -> None:
+    """BPMN 10.5.5: a link has two ends of one name on one level; there may be several that lead in, but one way out."""
+    report, met = shared.report, set()
+    for throw, ends in shared.graph.link_ends:
+        met |= {end.id for end in ends}
+        if len(ends) == 1:
+            continue
+        name = link_name(throw.fields)
+        found = f"{len(ends)} catch events have that name" if ends else "no catch event on its level has that name"
+        message = f"«{throw.name}» leads to the link «{name}», but {found}."
+        hint = "Give one link catch event of the same process or sub-process this name, and no second one."
+        report.error("link_without_end", message, throw.pointer, hint=hint, node=throw.id)
+    for element in shared.definition.elements.values():
+        event = element.event
+        if event is not None and event.trigger == "link" and event.position == "catch" and element.id not in met:
+            message = f"No link «{link_name(event)}» leads to «{element.name}»."
+            hint = "Draw a link throw event with this name, or remove it."
+            report.error("link_without_end", message, element.pointer, hint=hint, node=element.id)
 
 
 def _check_cycles(shared: SharedContext) -> None:
@@ -323,17 +351,15 @@ def _check_event(element: Element, f: EventFields, shared: SharedContext) -> Non
         message = f"The boundary event «{element.name}» is attached to {what}."
         report.error("boundary_target", message, f"{element.pointer}/attached_to", hint=hint, node=element.id)
         return
-    if f.trigger in ("none", "terminate"):
-        message = f"«{element.name}» is a boundary event with the trigger {f.trigger}, which is not run here."
-        hint = "Use timer, message, signal, error, escalation, compensation or, on a transaction, cancel."
-        report.error("bpmn_not_supported", message, f"{element.pointer}/trigger", hint=hint, node=element.id)
+    if refuse_event(shared.context_of(element), "boundary"):
+        return
     if f.trigger == "compensation":
         handler = shared.definition.elements.get(f.activity)
         if handler is None or handler.activity is None:
             message = f"The compensation event «{element.name}» names no handler."
             hint = 'Write `"activity": "…"`: the id of the activity that undoes.'
             report.error("compensation_target", message, element.pointer, hint=hint, node=element.id)
-    elif f.trigger == "escalation" and host.activity.type == "subProcess" and not shared.graph.is_embedded(host):
+    elif _catches(element, "escalation", shared) and _calls(host, shared):
         message = f"«{element.name}» waits for an escalation of a called process, which does not leave that process."
         hint = "Let the called process end with an error, or throw a signal, and catch that."
         report.warning("escalation_of_call", message, f"{element.pointer}/trigger", hint=hint, node=element.id)
@@ -341,6 +367,15 @@ def _check_event(element: Element, f: EventFields, shared: SharedContext) -> Non
         message = f"When «{element.name}» comes, its path ends at once."
         hint = "Draw a transition from it."
         report.warning("boundary_without_flow", message, element.pointer, hint=hint, node=element.id)
+
+
+def _catches(element: Element, trigger: str, shared: SharedContext) -> bool:
+    return any(event_fields(one).trigger == trigger for one in each_trigger(shared.context_of(element)))
+
+
+def _calls(element: Element, shared: SharedContext) -> bool:
+    activity = element.activity
+    return activity is not None and activity.type == "subProcess" and not shared.graph.is_embedded(element)
 
 
 def _check_boundaries(definition: Definition, shared: SharedContext) -> None:

@@ -16,6 +16,7 @@ from penstock.lang.process.fields import (
     Ask,
     Compensation,
     DataUse,
+    EventTriggerFields,
     Multi,
     Orchestration,
     ProcessData,
@@ -23,7 +24,9 @@ from penstock.lang.process.fields import (
     TopFields,
 )
 
-_PARTS: tuple[type[Fields], ...] = (ProcessData, DataUse, Compensation, Multi, Orchestration, TimerFields, Ask)
+_PARTS: tuple[type[Fields], ...] = (
+    ProcessData, DataUse, Compensation, Multi, Orchestration, TimerFields, Ask, EventTriggerFields,
+)  # fmt: skip
 _WORDS = {
     "data": "Sources of data that the process uses.",
     "roles": "Who takes part, and how work is assigned.",

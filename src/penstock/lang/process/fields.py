@@ -22,8 +22,10 @@ Tag = Literal[
     "subProcess", "callActivity", "transaction",
 ]  # fmt: skip
 Position = Literal["start", "end", "catch", "throw", "boundary"]
+SingleTrigger = Literal["timer", "message", "signal", "conditional", "error", "escalation", "compensation", "terminate"]
 EventTrigger = Literal[
-    "none", "timer", "message", "signal", "error", "escalation", "compensation", "terminate", "cancel",
+    "none", "timer", "message", "signal", "conditional", "error", "escalation", "compensation", "terminate", "cancel",
+    "link", "multiple", "parallelMultiple",
 ]  # fmt: skip
 Name = Annotated[str, Meta(max_length=limits.NAME)]
 Id = Annotated[str, Meta(max_length=limits.ID)]
@@ -136,6 +138,7 @@ class ActivityFields(Fields):
     signal: Annotated[str, Meta(description="sendTask, receiveTask: the signal's name.")] = ""
     correlation: Annotated[dict[str, Any] | None, Meta(description="Member of the message → its value.")] = None
     payload: Annotated[Any, Meta(description="sendTask: what is sent; all variables by default.")] = None
+    instantiate: Annotated[bool, Meta(description="receiveTask: its message begins the process.")] = False
     receives: Annotated[list[str], Meta(description="Names of messages that it needs before it begins.")] = []
     sends: Annotated[list[str], Meta(description="Names of messages that are sent when it is done.")] = []
     replies: Annotated[list[str], Meta(description="Names of messages that it waits for after it has sent.")] = []
@@ -188,6 +191,8 @@ class GatewayFields(Fields):
     conditions: Annotated[dict[str, Any], Meta(description="Transition → condition; `default` → transition.")] = {}
     default: Annotated[str, Meta(description="The transition taken when no condition holds.")] = ""
     ask: Annotated[Ask | None, Meta(description="A person chooses the way, and no condition is asked.")] = None
+    instantiate: Annotated[bool, Meta(description="eventBasedGateway: its events begin the process.")] = False
+    all_events: Annotated[bool, Meta(description="eventBasedGateway: all of its events are waited for.")] = False
     parent: str = ""
     documentation: str = ""
 
@@ -224,6 +229,23 @@ class TimerFields(Fields):
     ] = "one"
 
 
+class EventTriggerFields(Fields):
+    """One of several things that an event waits for, or sends; its fields are those of an event."""
+
+    trigger: SingleTrigger | None = None
+    timer: TimerFields | None = None
+    condition: str = ""
+    message: str = ""
+    signal: str = ""
+    code: str = ""
+    name_ref: str = ""
+    correlation: dict[str, Any] | None = None
+    payload: Any = None
+    activity: str = ""
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("trigger",)
+
+
 class EventFields(Fields):
     id: Id = ""
     name: Name = ""
@@ -232,6 +254,11 @@ class EventFields(Fields):
     attached_to: Annotated[str, Meta(description="boundary: the activity it belongs to.")] = ""
     interrupting: bool = True
     timer: TimerFields | None = None
+    condition: Annotated[str, Meta(description="conditional: it comes as soon as this holds.")] = ""
+    link: Annotated[str, Meta(description="link: its name, which the other end has, too; else the event's own.")] = ""
+    triggers: Annotated[
+        list[EventTriggerFields], Meta(description="multiple: any of these; parallelMultiple: all; thrown: each.")
+    ] = []
     message: str = ""
     signal: str = ""
     code: Annotated[str, Meta(description="error, escalation: its code; empty catches every one.")] = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.lang.process.fields import EventFields, TransitionFields
 from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.net.graph import sccs
 
@@ -16,7 +17,9 @@ class ProcessGraph:
         elements = definition.elements
         self.outgoing: dict[str, list[Flow]] = {id: [] for id in elements}
         self.incoming: dict[str, list[Flow]] = {id: [] for id in elements}
-        for flow in definition.flows:
+        self.link_ends = _link_ends(definition)
+        self.links = [_link(throw, ends[0]) for throw, ends in self.link_ends if ends]
+        for flow in (*definition.flows, *self.links):
             self.outgoing[flow.fields.source].append(flow)
             self.incoming[flow.fields.target].append(flow)
         self.children: dict[str, list[str]] = {"": []}
@@ -78,8 +81,11 @@ class ProcessGraph:
 
     def after_event_gateway(self, id: str) -> bool:
         """Has an event-based gateway before it waited for its event already?"""
-        sources = (self.definition.elements[flow.fields.source].gateway for flow in self.incoming[id])
-        return any(gateway is not None and gateway.type == "eventBasedGateway" for gateway in sources)
+        return any(waits_for_events(self.definition.elements[flow.fields.source]) for flow in self.incoming[id])
+
+    def reached_otherwise(self, id: str) -> bool:
+        """Does something else lead to it, too?"""
+        return not all(waits_for_events(self.definition.elements[flow.fields.source]) for flow in self.incoming[id])
 
     def starts(self, level: str) -> list[Element]:
         """Where a level begins: at its start events, else at everything without an incoming flow (P-X.35)."""
@@ -109,3 +115,35 @@ class ProcessGraph:
             for group in loops
             if len(group) > 1 or any(f.fields.target == group[0] for f in self.outgoing[group[0]])
         ]
+
+
+def waits_for_events(element: Element) -> bool:
+    """Is it an event-based gateway, which waits in the place of the events after it? One for all of them does not."""
+    gateway = element.gateway
+    return gateway is not None and gateway.type == "eventBasedGateway" and not gateway.all_events
+
+
+# ---- links -----------------------------------------------------------------------------------------------------------
+
+
+def link_name(event: EventFields) -> str:
+    return event.link or event.name or event.id
+
+
+def _link_ends(definition: Definition) -> list[tuple[Element, list[Element]]]:
+    """Every throw event of a link, with the catch events of its name on its level (BPMN 10.5.5)."""
+    thrown: list[tuple[Element, tuple[str, str]]] = []
+    caught: dict[tuple[str, str], list[Element]] = {}
+    for element in definition.elements.values():
+        event = element.event
+        if event is not None and event.trigger == "link" and event.position == "catch":
+            caught.setdefault((event.parent, link_name(event)), []).append(element)
+        elif event is not None and event.trigger == "link" and event.position == "throw":
+            thrown.append((element, (event.parent, link_name(event))))
+    return [(throw, caught.get(name, [])) for throw, name in thrown]
+
+
+def _link(throw: Element, catch: Element) -> Flow:
+    """The way from one end of a link to the other: a transition that is not drawn."""
+    id = f"{throw.id}>{catch.id}"
+    return Flow(id, TransitionFields(id=id, source=throw.id, target=catch.id), throw.pointer)

@@ -8,14 +8,15 @@ from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
 from penstock.lang.process.checks import check_definition, check_net, check_scripts
 from penstock.lang.process.compensation import with_compensation
-from penstock.lang.process.graph import ProcessGraph
+from penstock.lang.process.graph import ProcessGraph, waits_for_events
 from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
 from penstock.lang.process.nodes import type_of
 from penstock.lang.process.nodes.asking_gateways import asks, choice_guard
 from penstock.lang.process.nodes.candidates import starters_of
-from penstock.lang.process.nodes.contract import Fragment, link
+from penstock.lang.process.nodes.contract import Fragment, came, link
 from penstock.lang.process.nodes.conversation import start_sets
-from penstock.lang.process.nodes.events import CANCELLED, TERMINATED, event_code, trigger_of
+from penstock.lang.process.nodes.event_triggers import each_trigger, event_code, event_fields, trigger_of
+from penstock.lang.process.nodes.events import CANCELLED, TERMINATED, border_ports
 from penstock.lang.process.nodes.message_flows import with_messages
 from penstock.lang.process.nodes.sub_process import level_entry, listening_start
 from penstock.lang.process.schema import Definition, Element, Flow
@@ -25,6 +26,8 @@ from penstock.net.model import MERGE, Body, Declares, Edge, Net, Node, OnError, 
 
 #: Catches every error; its row comes after those for one code.
 _ANY_ERROR = "*"
+#: Events that an open activity, or an open level, watches for.
+_WATCHED = ("timer", "message", "signal", "conditional", "escalation")
 
 
 def lower(definition: Definition, report: Report, setting: Setting) -> Lowered | None:
@@ -39,7 +42,7 @@ def lower(definition: Definition, report: Report, setting: Setting) -> Lowered |
         nodes += fragment.nodes
         edges += fragment.edges
         places |= dict.fromkeys((*(node.id for node in fragment.nodes), *(edge.id for edge in fragment.edges)), place)
-    for flow in definition.flows:
+    for flow in (*definition.flows, *shared.graph.links):
         edge = _lower_flow(flow, fragments, shared)
         if edge is not None:
             edges.append(edge)
@@ -159,16 +162,17 @@ def _with_boundary_events(fragment: Fragment, element: Element, shared: SharedCo
         assert event is not None
         if event.trigger == "compensation":
             continue
-        context = shared.context_of(boundary)
-        if event.trigger == "error":
-            rows.append(OnError(match=event_code(context) or _ANY_ERROR, action=f"port:{boundary.id}"))
-        elif event.trigger == "cancel":
-            rows.append(OnError(match=CANCELLED, action=f"port:{boundary.id}"))
-        elif event.trigger in ("timer", "message", "signal", "escalation"):
-            triggers.append(trigger_of(context, port=boundary.id, interrupting=event.interrupting))
-        else:
-            continue  # the checks report it
-        edges.append(link(fragment.host, boundary.id, port=boundary.id))
+        for port, context in border_ports(shared.context_of(boundary)):
+            trigger = event_fields(context).trigger
+            if trigger == "error":
+                rows.append(OnError(match=event_code(context) or _ANY_ERROR, action=f"port:{port}"))
+            elif trigger == "cancel":
+                rows.append(OnError(match=CANCELLED, action=f"port:{port}"))
+            elif trigger in _WATCHED:
+                triggers.append(trigger_of(context, port=port, interrupting=event.interrupting))
+            else:
+                continue  # the checks report it
+            edges.append(link(fragment.host, port, port=port))
     rows.sort(key=lambda row: row.match == _ANY_ERROR)
     triggers.sort(key=_catches_the_rest)
     host = fragment.node(fragment.host)
@@ -194,14 +198,16 @@ def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContex
     source, target = shared.definition.elements[flow.fields.source], flow.fields.target
     if source.id not in fragments or target not in fragments:
         return None
-    gateway = source.gateway
-    if gateway is not None and gateway.type == "eventBasedGateway":
+    gateway, entry = source.gateway, fragments[target].entry
+    waited = waits_for_events(source)
+    if waited:
         same = (other for other in shared.graph.outgoing[source.id] if other.fields.target == target)
         if next(same) is not flow:  # one event takes one way, however often it is drawn
             return None
     port, guard, default = "done", None, False
-    if gateway is not None and gateway.type == "eventBasedGateway":
+    if waited:
         port = target
+        entry = came(target) if came(target) in {node.id for node in fragments[target].nodes} else entry
     elif (ask := asks(source, shared)) is not None:
         guard = choice_guard(flow, source, ask, shared)
     elif gateway is None or gateway.type in ("exclusiveGateway", "inclusiveGateway"):
@@ -213,7 +219,7 @@ def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContex
         if default and gateway is None and _some_always(source, shared):
             guard, default = _no_condition_holds(source, shared), False
     return Edge(
-        id=flow.id, src=fragments[source.id].exit, dst=fragments[target].entry, port=port, guard=guard,
+        id=flow.id, src=fragments[source.id].exit, dst=entry, port=port, guard=guard,
         default=default, label=flow.fields.name,
     )  # fmt: skip
 
@@ -277,6 +283,21 @@ def _is_handler(level: str, shared: SharedContext) -> bool:
     return owner is not None and owner.activity is not None and owner.activity.triggered_by_event
 
 
+def _listen_for(start: Element, port: str, shared: SharedContext) -> tuple[list[Trigger], list[OnError]]:
+    """What begins an event sub-process. A timer among several brings nothing that could be taken for news."""
+    triggers: list[Trigger] = []
+    rows: list[OnError] = []
+    each = each_trigger(shared.context_of(start)) if start.event is not None else []
+    for context in each:
+        f = event_fields(context)
+        if f.trigger == "error":
+            rows.append(OnError(match=event_code(context) or _ANY_ERROR, action=f"port:{port}"))
+        elif f.trigger in _WATCHED:
+            parts = {"action": "value"} if f.trigger == "timer" and len(each) > 1 else {}
+            triggers.append(trigger_of(context, port=port, interrupting=f.interrupting, **parts))
+    return triggers, rows
+
+
 def _listening_nodes(
     level: str, entry: str, listening: list[Element], shared: SharedContext
 ) -> tuple[list[Node], list[Edge]]:
@@ -287,15 +308,10 @@ def _listening_nodes(
     main, scope = main_scope(level), shared.outer_scope(level)
     for handler in listening:
         for start in shared.graph.starts(handler.id):
-            event = start.event
-            if event is None or event.trigger not in ("timer", "message", "signal", "escalation", "error"):
-                continue
-            context = shared.context_of(start)
-            if event.trigger == "error":
-                rows.append(OnError(match=event_code(context) or _ANY_ERROR, action=f"port:{handler.id}"))
-            else:
-                triggers.append(trigger_of(context, port=handler.id, interrupting=event.interrupting))
-            edges.append(link(main, handler.id, port=handler.id))
+            found = _listen_for(start, handler.id, shared)
+            triggers += found[0]
+            rows += found[1]
+            edges += [link(main, handler.id, port=handler.id)] if found[0] or found[1] else []
     ends = {"terminated": (TERMINATED, "terminate")}
     if shared.graph.is_transaction(level):
         ends["cancelled"] = (CANCELLED, f"error:{CANCELLED}")

@@ -33,10 +33,6 @@ ID = re.compile(r"[^\s\x00-\x1f]+\Z")
 UNSUPPORTED = {
     "type": {"complexGateway": "complex gateway"},
     "bpmn": {"adHocSubProcess": "ad-hoc sub-process"},
-    "trigger": {
-        "conditional": "conditional event", "link": "link event",
-        "multiple": "multiple event", "parallelMultiple": "parallel multiple event",
-    },
 }  # fmt: skip
 _ELEMENTS = ("activities", "gateways", "events")
 _RECOGNISED_BY = ("process_definition_id", "process_definition_name")

@@ -14,7 +14,7 @@ from penstock.expr.calendar import BadDate
 from penstock.expr.cron import cron_problem, plain_cron, seconds_problem, zone_of
 from penstock.lang.process.fields import EventFields, TimerFields
 from penstock.lang.process.lowering_context import LoweringContext, SharedContext
-from penstock.lang.process.nodes.events import event_fields, event_name
+from penstock.lang.process.nodes.event_triggers import event_fields, event_name
 
 _TIMES = ("date", "duration", "cycle")
 

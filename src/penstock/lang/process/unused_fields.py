@@ -12,6 +12,7 @@ from penstock.lang.process.nodes import type_of
 from penstock.lang.process.schema import Element
 
 _MESSAGES = ("message", "signal")
+_INTERRUPTING = ("timer", "message", "signal", "conditional", "escalation", "compensation", "multiple")
 #: Fields that only some types of activities use.
 _WORK_ITEM = (
     "instruction",
@@ -92,7 +93,10 @@ def _of_event(f: EventFields) -> Iterator[str]:
     waits = f.position in ("start", "catch", "boundary")
     used = {
         "attached_to": f.position == "boundary",
-        "interrupting": f.trigger in ("timer", "message", "signal", "escalation", "compensation"),
+        "interrupting": f.trigger in _INTERRUPTING,
+        "condition": f.trigger == "conditional",
+        "link": f.trigger == "link",
+        "triggers": f.trigger in ("multiple", "parallelMultiple"),
         "timer": f.trigger == "timer",
         "message": is_message,
         "signal": is_message,

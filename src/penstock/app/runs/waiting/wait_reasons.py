@@ -91,8 +91,11 @@ def _suspended(context: WaitContext, firing: Firing, node: CNode) -> Iterator[Wa
             until=until, then=then,
             move="approve" if item.status == "SUBMITTED" else _MOVES.get(node.spec.type, "respond"),
         )  # fmt: skip
-    elif firing.waits:
-        for number in firing.waits:
+    elif firing.waits or node.conditions:
+        for i in node.conditions:
+            text = node.spec.triggers[i].match
+            yield _of(context, node, 9, "event", what=text, since=since, until=until, then=then, move="edit_variable")
+        for number in firing.waits or ():
             wait = context.st.waits[number]
             manual = wait.name.startswith("manual:")
             yield _of(

@@ -286,6 +286,8 @@ class _Reader:
         if tag in ("sendTask", "receiveTask"):  # without a reference its own name is the message's name
             ref = node.get("messageRef")
             entry["message"] = self._named("message", ref) if ref else entry["name"]
+        if tag == "receiveTask" and node.get("instantiate") == "true":
+            entry["instantiate"] = True
         if multi := self._multi(node):
             entry["multi"] = multi
         vendors.read(node, entry, self.roles, self.index.resources)
@@ -337,6 +339,10 @@ class _Reader:
 
     def _gateway(self, node: XmlElement, parent: str) -> None:
         entry: dict[str, Any] = {"id": self._id(node), "name": node.get("name"), "type": node.name}
+        if node.get("instantiate") == "true":
+            entry["instantiate"] = True
+        if node.get("eventGatewayType") == "Parallel":
+            entry["all_events"] = True
         if node.get("default"):
             entry["default"] = self._author_id(node.get("default"))
         self._store("gateways", entry | _described(node, parent), node)
@@ -345,8 +351,9 @@ class _Reader:
         entry: dict[str, Any] = {"id": self._id(node), "name": node.get("name"), "position": POSITIONS[node.name]}
         definitions = self._definitions(node)
         if len(definitions) > 1:
-            return self._add_unsupported("multiple event", node)
-        if definitions:
+            entry["trigger"] = "parallelMultiple" if node.get("parallelMultiple") == "true" else "multiple"
+            entry["triggers"] = [self._definition(definition) for definition in definitions]
+        elif definitions:
             entry |= self._definition(definitions[0])
         if node.get("attachedToRef"):
             entry["attached_to"] = self._author_id(node.get("attachedToRef"))
@@ -364,6 +371,10 @@ class _Reader:
         elif trigger in REFERENCES and (ref := node.get(REFERENCES[trigger])):
             fields["name_ref"] = ref
             fields["code" if trigger in ("error", "escalation") else trigger] = self._named(trigger, ref)
+        elif trigger == "conditional" and (condition := self._formal(node, "condition", condition=True)):
+            fields["condition"] = condition
+        elif trigger == "link" and node.get("name"):
+            fields["link"] = node.get("name")
         elif trigger == "compensation" and node.get("activityRef"):
             fields["activity"] = self._author_id(node.get("activityRef"))
         return fields

@@ -64,10 +64,7 @@ _QUANTITIES = (
 CHANGING_ATTRIBUTES: dict[str, tuple[tuple[str, str, str], ...]] = {
     **dict.fromkeys(TASKS, _QUANTITIES),
     "receiveTask": (*_QUANTITIES, ("instantiate", "true", "receive task that begins a process")),
-    "eventBasedGateway": (
-        ("instantiate", "true", "gateway that begins a process"),
-        ("eventGatewayType", "Exclusive", "not gateway that waits for all of its events"),
-    ),
+    "eventBasedGateway": (("instantiate", "true", "gateway that begins a process"),),
 }
 #: Elements that do not change how a process runs: kept as they are.
 KEPT_ELEMENTS = (

@@ -28,12 +28,12 @@ _TIMES = {"date": "timeDate", "duration": "timeDuration", "cycle": "timeCycle"}
 _IN_XML = {
     "activities": {
         "id", "name", "type", "bpmn", "parent", "documentation", "default", "is_for_compensation", "triggered_by_event",
-        "method", "python_code", "message", "multi",
+        "method", "python_code", "message", "multi", "instantiate",
     },
-    "gateways": {"id", "name", "type", "default", "parent", "documentation"},
+    "gateways": {"id", "name", "type", "default", "all_events", "instantiate", "parent", "documentation"},
     "events": {
         "id", "name", "position", "trigger", "attached_to", "interrupting", "timer", "message", "signal", "code",
-        "name_ref", "activity", "parent", "documentation",
+        "name_ref", "activity", "condition", "link", "triggers", "parent", "documentation",
     },
     "transitions": {"id", "source", "target", "name", "condition", "documentation"},
     "lanes": {"id", "name", "elements", "parent"},
@@ -190,6 +190,8 @@ class _Writer:
             attributes["calledElement"] = str((activity.get("orchestration") or {}).get("sub_process") or "")
         if tag in ("sendTask", "receiveTask") and activity.get("message"):
             attributes["messageRef"] = self._reference("messages", activity["message"])
+        if tag == "receiveTask" and activity.get("instantiate"):
+            attributes["instantiate"] = "true"
         settings = self._settings("activities", activity)
         if tag not in ("sendTask", "receiveTask") and activity.get("message"):
             settings["message"] = activity["message"]
@@ -207,6 +209,10 @@ class _Writer:
         attributes = self._id_and_name(gateway)
         if gateway.get("default"):
             attributes["default"] = self._id(gateway["default"])
+        if gateway.get("instantiate"):
+            attributes["instantiate"] = "true"
+        if gateway.get("all_events"):
+            attributes["eventGatewayType"] = "Parallel"
         inner = self._documentation_and_extension(gateway, self._settings("gateways", gateway), depth)
         return self._element(str(gateway["type"]), attributes, inner, depth)
 
@@ -219,15 +225,28 @@ class _Writer:
         settings = self._settings("events", event)
         if any(word not in _TIMES or not isinstance(value, str) for word, value in (event.get("timer") or {}).items()):
             settings["timer"] = event["timer"]  # BPMN has no place for some of its fields
+        definitions = [event]
+        if event.get("trigger") in ("multiple", "parallelMultiple"):
+            definitions = [{**event, **one} for one in event.get("triggers") or ()]
+            if any(not self._says_all(one) for one in event.get("triggers") or ()):
+                settings["triggers"] = event["triggers"]
+            if event["trigger"] == "parallelMultiple":
+                attributes["parallelMultiple"] = "true"
         inner = self._documentation_and_extension(event, settings, depth)
-        inner += self._definition(event, depth + 1)
+        for n, one in enumerate(definitions):
+            inner += self._definition(one, depth + 1, f"_{n}" if n else "")
         return self._element(EVENTS[event["position"]], attributes, inner, depth)
 
-    def _definition(self, event: Mapping[str, Any], depth: int) -> list[str]:
+    def _says_all(self, one: Mapping[str, Any]) -> bool:
+        """Does an event definition have a place for everything that one of several triggers says?"""
+        timer = one.get("timer") or {}
+        return set(one) <= _IN_XML["events"] and all(name in _TIMES for name in timer)
+
+    def _definition(self, event: Mapping[str, Any], depth: int, number: str = "") -> list[str]:
         trigger = event.get("trigger") or "none"
         if trigger == "none":
             return []
-        attributes = {"id": f"{self._id(event['id'])}_def"}
+        attributes = {"id": f"{self._id(event['id'])}_def{number}"}
         inner: list[str] = []
         if trigger == "timer":
             inner = [
@@ -242,6 +261,10 @@ class _Writer:
                 )
             elif name:
                 attributes[REFERENCES[trigger]] = self._reference(f"{trigger}s", str(name))
+        elif trigger == "conditional":
+            inner = [_formal_expression("condition", event.get("condition") or "", depth + 1)]
+        elif trigger == "link":
+            attributes["name"] = str(event.get("link") or event.get("name") or event["id"])
         elif trigger == "compensation" and event.get("activity") and event["position"] != "boundary":
             attributes["activityRef"] = self._id(event["activity"])
         return self._element(DEFINITIONS[trigger], attributes, inner, depth)

@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.candidates import targets_of
-from penstock.lang.process.nodes.contract import KEEP_OUTPUT, Fragment, link
+from penstock.lang.process.nodes.contract import KEEP_OUTPUT, Fragment, came, link
 from penstock.net.model import MERGE, Node, Trigger, Work
 
 #: The port by which a work item is left when the message itself has come.
@@ -23,12 +23,15 @@ def answerable(context: LoweringContext, trigger: Trigger, base: dict[str, Any],
         "activity_id": context.id, "activity_type": "receiveTask", "agent_mode": "MANUAL", "agent": None, "role": None,
         "priority": "normal", "due": None, "approvers": [],
     }  # fmt: skip
-    came = f"{context.id}.came"
+    after_id = came(context.id)
     item = Node(
         **base, kind="work", work=Work(candidates=candidates, prompt=prompt), sets=KEEP_OUTPUT,
         triggers=(msgspec.structs.replace(trigger, port=_MESSAGE),),
     )  # fmt: skip
-    after = Node(id=came, origin=context.id, label=context.element.name, scope=item.scope, join=MERGE, sets=KEEP_OUTPUT)
+    after = Node(
+        id=after_id, origin=context.id, label=context.element.name, scope=item.scope, join=MERGE, sets=KEEP_OUTPUT
+    )
     return Fragment(
-        (item, after), item.id, came, item.id, item.id, (link(item.id, came), link(item.id, came, port=_MESSAGE))
+        (item, after), item.id, after_id, item.id, item.id,
+        (link(item.id, after_id), link(item.id, after_id, port=_MESSAGE)),
     )

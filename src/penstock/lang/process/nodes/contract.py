@@ -61,6 +61,34 @@ def link(src: str, dst: str, *, port: str = "done", var: str = "") -> Edge:
     return Edge(id=name, src=src, dst=dst, port=port, var=var)
 
 
+def one_after_another(*fragments: Fragment) -> Fragment:
+    """The fragments as one; the last does the work."""
+    last = fragments[-1]
+    links = (link(a.exit, b.entry) for a, b in zip(fragments[:-1], fragments[1:], strict=True))
+    return Fragment(
+        tuple(node for one in fragments for node in one.nodes), fragments[0].entry, last.exit, last.core, last.host,
+        (*(edge for one in fragments for edge in one.edges), *links),
+    )  # fmt: skip
+
+
+def came(id: str) -> str:
+    """The node at which a wait goes on that others may end in its place: an event-based gateway before it, a person."""
+    return f"{id}.came"
+
+
+def with_way_past(fragment: Fragment, context: LoweringContext) -> Fragment:
+    """A wait to which more than an event-based gateway leads: who comes from there has waited already."""
+    if not context.shared.graph.after_event_gateway(context.id):
+        return fragment
+    after = Node(
+        id=came(context.id), origin=context.id, label=context.element.name, scope=context.scope, join=MERGE,
+    )  # fmt: skip
+    return Fragment(
+        (*fragment.nodes, after), fragment.entry, after.id, fragment.core, fragment.host,
+        (*fragment.edges, link(fragment.exit, after.id)),
+    )  # fmt: skip
+
+
 def activity_fields(context: LoweringContext) -> ActivityFields:
     fields = context.element.activity
     assert fields is not None, "an activity is lowered as one"

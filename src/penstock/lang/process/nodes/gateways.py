@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.lang.process.event_positions import AMONG_SEVERAL
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.asking_gateways import ask_fragment, asks
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, ElementType, Fragment, single_node
-from penstock.lang.process.nodes.events import trigger_of
+from penstock.lang.process.nodes.event_triggers import each_trigger, trigger_of
 from penstock.lang.process.nodes.messages import message_trigger, task_message_name
 from penstock.lang.process.schema import Element
 from penstock.net.model import ALL, INCLUSIVE, MERGE, Node, Trigger
@@ -42,47 +43,52 @@ def lower_inclusive(context: LoweringContext) -> Fragment:
 
 def lower_event_based(context: LoweringContext) -> Fragment:
     """The event that comes first decides: each event after the gateway is a trigger with its own port."""
-    triggers: dict[str, Trigger] = {}  # by target: two flows to one event are one way
+    triggers: dict[str, tuple[Trigger, ...]] = {}  # by target: two flows to one event are one way
     for flow in context.shared.graph.outgoing[context.id]:
         target = context.shared.definition.elements[flow.fields.target]
         if target.id in triggers:
             continue
-        other = context.shared.context_of(target)
-        activity, event = target.activity, target.event
-        if event is not None and event.position == "catch" and event.trigger in ("timer", "message", "signal"):
-            triggers[target.id] = trigger_of(other, port=target.id)
-        elif activity is not None and activity.bpmn == "receiveTask":
-            triggers[target.id] = message_trigger(
-                other, task_message_name(other), activity.correlation, port=target.id, one=not activity.signal
-            )
-        else:
+        awaited = _awaited(target, context)
+        if not awaited:
             message = f"After «{context.element.name}» comes «{target.name}», for which nobody can wait."
-            hint = "An event-based gateway leads to timer, message or signal events, or to receive tasks."
-            at = flow.pointer
-            context.shared.report.error("event_gateway_target", message, at, hint=hint, node=context.id)
+            hint = "An event-based gateway leads to timer, message, signal or conditional events, or to receive tasks."
+            context.shared.report.error("event_gateway_target", message, flow.pointer, hint=hint, node=context.id)
             continue
+        triggers[target.id] = awaited
         _check_target(target, context)
     f = context.element.gateway
     assert f is not None
+    if f.all_events:
+        return _node(context, join=MERGE)
+    every = tuple(trigger for awaited in triggers.values() for trigger in awaited)
     node = Node(
         id=context.id, kind="wait", type=f.type or "", label=f.name, scope=context.scope, join=MERGE,
-        triggers=tuple(triggers.values()) or (Trigger(),), sets=KEEP_OUTPUT,
+        triggers=every or (Trigger(),), sets=KEEP_OUTPUT,
     )  # fmt: skip
     return single_node(node)
 
 
+def _awaited(target: Element, context: LoweringContext) -> tuple[Trigger, ...]:
+    """What ends the wait for an event or a receive task after the gateway (BPMN 10.6.6)."""
+    other, activity, event = context.shared.context_of(target), target.activity, target.event
+    if event is not None and event.position == "catch" and event.trigger in (*AMONG_SEVERAL["catch"], "multiple"):
+        return tuple(trigger_of(one, port=target.id) for one in each_trigger(other))
+    if activity is not None and activity.bpmn == "receiveTask":
+        name = task_message_name(other)
+        return (message_trigger(other, name, activity.correlation, port=target.id, one=not activity.signal),)
+    return ()
+
+
 def _check_target(target: Element, context: LoweringContext) -> None:
-    """BPMN 10.6.6: the gateway waits for it, so nothing else may lead to it or be attached to it."""
-    graph, elements, report = context.shared.graph, context.shared.definition.elements, context.shared.report
-    sources = [elements[flow.fields.source] for flow in graph.incoming[target.id]]
-    others = [source for source in sources if source.gateway is None or source.gateway.type != "eventBasedGateway"]
-    why = f"«{others[0].name}» leads to it, too" if others else ""
-    if target.activity is not None and (graph.boundaries.get(target.id) or target.activity.multi is not None):
+    """BPMN 10.6.6: the gateway waits for it, so nothing may be attached to it."""
+    graph, gateway = context.shared.graph, context.element.gateway
+    if target.activity is None or gateway is None or gateway.all_events:
+        return
+    if graph.boundaries.get(target.id) or target.activity.multi is not None:
         why = "it has a boundary event" if graph.boundaries.get(target.id) else "it has several instances"
-    if why:
         message = f"«{context.element.name}» waits for «{target.name}», but {why}: there nobody would wait."
         hint = "Lead only the event-based gateway to it, and let an event of its own follow elsewhere."
-        report.error("event_gateway_target", message, target.pointer, hint=hint, node=target.id)
+        context.shared.report.error("event_gateway_target", message, target.pointer, hint=hint, node=target.id)
 
 
 EXCLUSIVE = ElementType("exclusiveGateway", lower_exclusive, "Takes the first way whose condition holds.")

@@ -15,6 +15,7 @@ from penstock.lang.process.nodes.contract import (
     core_id,
     node_base,
     single_node,
+    with_way_past,
 )
 from penstock.lang.process.nodes.multi_instance import with_instances
 from penstock.net.model import Effect, Node, Trigger
@@ -35,14 +36,15 @@ def publish(context: LoweringContext, kind: str, name: str, payload: Any) -> Eff
 def lower_receive(context: LoweringContext) -> Fragment:
     """Waits like a catch event; it is no work item. After an event-based gateway, which has waited, it passes on."""
     f = activity_fields(context)
-    if context.shared.graph.after_event_gateway(context.id):
+    graph = context.shared.graph
+    if graph.after_event_gateway(context.id) and not graph.reached_otherwise(context.id):
         return single_node(Node(**node_base(context, context.id)))
     base = node_base(context, core_id(context.element))
     trigger = message_trigger(context, task_message_name(context), f.correlation, one=not f.signal)
     if f.answered_by:
         return with_instances(answerable(context, trigger, base, f.answered_by), context)
-    node = Node(**base, kind="wait", sets=KEEP_OUTPUT, triggers=(trigger,))
-    return with_instances(single_node(node), context)
+    node = single_node(Node(**base, kind="wait", sets=KEEP_OUTPUT, triggers=(trigger,)))
+    return with_instances(node, context) if f.multi is not None else with_way_past(node, context)
 
 
 def task_message_name(context: LoweringContext) -> str:
