@@ -243,6 +243,8 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
                           "/starters/0"),
     "work of nobody": (process([task("A", candidates=["user:${a.b()}"])], []), "assignment_not_understood",
                        "/activities/0/candidates/0"),
+    "a form that lies elsewhere": (process([task("A", form_key="embedded:a.html")], []), "form_unknown",
+                                   "/activities/0/form_key"),
     "a month": (timed(duration="P1M"), "rough_duration", "/events/0/timer/duration"),
     "a service of nobody": (process([task("A", type="serviceTask", bpmn="serviceTask")], []), "service_by_person",
                             "/activities/0"),

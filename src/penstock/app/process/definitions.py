@@ -37,6 +37,8 @@ from penstock.errors import (
     VersionConflict,
 )
 from penstock.lang.compile import language_of
+from penstock.lang.document import Document, Mark
+from penstock.lang.process import process_gpt
 from penstock.lang.read import read_document
 from penstock.store.releases import ReleaseRow
 
@@ -159,9 +161,13 @@ class Processes:
         """The document's data, and its own text where it was given as one."""
         if isinstance(document, Mapping):
             data, source = dict(document), None
+            if process_gpt.recognise(data):
+                data = process_gpt.rewritten(Document("process", data, Mark(1, 1))).data
         else:
             source = document.encode() if isinstance(document, str) else document
             parsed = await asyncio.to_thread(read_document, source, name="process")
+            if process_gpt.recognise(parsed.data):
+                parsed = process_gpt.rewritten(parsed)
             data = parsed.data if isinstance(parsed.data, dict) else {}
             if language_of(parsed).name != "process":
                 data = {}

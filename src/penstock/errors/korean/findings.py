@@ -95,6 +95,7 @@ FINDINGS: dict[str, tuple[str, ...]] = {
     "event_sub_process_start": ("이벤트 하위 프로세스 «{1}»의 시작이 맞지 않아요. ({said})",),
     "expression_language": ("«{1}»: {2}은(는) 여기서 계산하지 않는 언어예요. FEEL이나 JUEL로 적어 주세요.",),
     "expression_syntax": ("식을 읽을 수 없어요. ({said})",),
+    "form_unknown": ("«{2}»의 양식 «{1}»은(는) 다른 곳에 있어요. form에 항목을 적기 전에는 무엇이든 넣을 수 있어요.",),
     "fallback_node_exists": ("대신할 노드가 맞지 않아요. ({said})",),
     "file_not_found": ("파일을 읽을 수 없어요: «{1}»",),
     "file_not_saved": ("«{1}»: 파일 이름은 있는데 쓰라는 말이 없어요.",),

@@ -7,11 +7,11 @@ import re
 from penstock.lang.document import child_pointer
 from penstock.lang.process import limits
 from penstock.lang.process.event_positions import TRIGGERS
-from penstock.lang.process.fields import ActivityFields, EventFields
+from penstock.lang.process.fields import ASSIGNMENT_RULES, ActivityFields, EventFields
 from penstock.lang.process.graph import link_name
 from penstock.lang.process.lowering_context import SharedContext
 from penstock.lang.process.nodes.asking_gateways import asks
-from penstock.lang.process.nodes.candidates import ASSIGNMENT_RULES, role_of
+from penstock.lang.process.nodes.candidates import role_of
 from penstock.lang.process.nodes.event_triggers import each_trigger, event_fields, refuse_event
 from penstock.lang.process.rule_categories import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
@@ -310,6 +310,10 @@ def _check_activity(element: Element, f: ActivityFields, shared: SharedContext) 
         message = f"The form of «{element.name}» is no JSON Schema: {why}."
         hint = "Correct the schema; references stay inside it, and nothing is fetched."
         report.error("json_schema", message, f"{element.pointer}/form{at}", hint=hint, node=element.id)
+    if f.form_key and f.form is None:
+        message = f"The form «{f.form_key}» of «{element.name}» lies elsewhere: whoever does it gives any values."
+        hint = "Write its fields under `form`, a JSON Schema."
+        report.warning("form_unknown", message, f"{element.pointer}/form_key", hint=hint, node=element.id)
     if f.type == "subProcess" and shared.graph.is_embedded(element) and element.orchestration.sub_process:
         message = f"«{element.name}» holds elements and calls another process, too."
         hint = "Keep one of the two."

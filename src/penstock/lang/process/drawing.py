@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from penstock.errors import DocumentUnreadable, Place
+from penstock.lang.process import process_gpt
 from penstock.lang.process.bpmn import whole_file
 from penstock.lang.process.bpmn.encodings import source_text
 from penstock.lang.process.bpmn.file_index import FileIndex, tree_of
@@ -39,6 +40,8 @@ def read_drawing(text: str | bytes, name: str) -> Drawing:
     source = source_text(text)
     if not recognise(source):
         document = read_document(source.encode(), name=name)
+        if process_gpt.recognise(document.data):
+            document = process_gpt.rewritten(document)
         given = document.data if isinstance(document.data, list) else [document.data]
         if not given or not all(isinstance(data, dict) and "process_definition_id" in data for data in given):
             why = "it is neither a BPMN file nor a definition with «process_definition_id»"

@@ -27,6 +27,8 @@ EventTrigger = Literal[
     "none", "timer", "message", "signal", "conditional", "error", "escalation", "compensation", "terminate", "cancel",
     "link", "multiple", "parallelMultiple",
 ]  # fmt: skip
+#: P-X.13: how a role's work is assigned, where no name says it.
+ASSIGNMENT_RULES = ("round_robin", "least_loaded", "initiator")
 Name = Annotated[str, Meta(max_length=limits.NAME)]
 Id = Annotated[str, Meta(max_length=limits.ID)]
 Seconds = Annotated[float, Meta(gt=0, le=limits.SECONDS)]
@@ -133,6 +135,7 @@ class ActivityFields(Fields):
     bpmn: Annotated[Tag | None, Meta(description="The BPMN element it was read from.")] = None
     parent: Annotated[str, Meta(description="The sub-process it lies in.")] = ""
     form: Annotated[dict[str, Any] | None, Meta(description="JSON Schema of the result.")] = None
+    form_key: Annotated[str, Meta(description="The form by a modeler's own name; it lies elsewhere.")] = ""
     multi: Multi | None = None
     message: Annotated[str, Meta(description="sendTask, receiveTask: the message's name.")] = ""
     signal: Annotated[str, Meta(description="sendTask, receiveTask: the signal's name.")] = ""

@@ -16,7 +16,7 @@ CATEGORY: dict[str, str] = dict.fromkeys(
         "end_with_outgoing", "event_gateway_target", "sub_process_missing",
         "sub_process_unknown", "container_with_activities", "origin_unknown", "missing_dependency",
         "name_of_element", "name_of_constant", "idle_field", "event_sub_process_start", "event_sub_process_flow",
-        "handler_with_flow", "expression_language",
+        "handler_with_flow", "expression_language", "form_unknown",
         "unreachable_node", "join_never_satisfied", "UNBOUNDED_LOOP", "RACE", "recursive_process",
         "loop_by_count", "left_out", "escalation_of_call", "service_by_person", "assignment_not_understood",
         "starters_not_understood", "cancel_without_boundary", "cancel_without_end", "cancel_outside_transaction",

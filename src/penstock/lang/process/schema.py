@@ -11,7 +11,7 @@ from typing import Any
 from penstock.lang.contract import Setting
 from penstock.lang.document import Document, child_pointer
 from penstock.lang.fields import TENANT, Fields, read_fields, read_top, unknown_fields
-from penstock.lang.process import limits
+from penstock.lang.process import limits, process_gpt
 from penstock.lang.process.fields import (
     COLLECTIONS,
     ActivityFields,
@@ -104,11 +104,13 @@ class Definition:
 
 
 def recognise(data: Any) -> bool:
-    return isinstance(data, dict) and any(name in data for name in _RECOGNISED_BY)
+    return isinstance(data, dict) and any(name in data for name in _RECOGNISED_BY) or process_gpt.recognise(data)
 
 
 def read(document: Document, report: Report, setting: Setting) -> Definition:
     """The definition of a document. What cannot be read is reported and left out; nothing is raised for it."""
+    if process_gpt.recognise(document.data):
+        document = report.document = process_gpt.rewritten(document)
     data = document.data
     if not isinstance(data, dict):
         hint = "Begin with `process_definition_id` and `process_definition_name`."

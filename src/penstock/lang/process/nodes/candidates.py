@@ -12,8 +12,6 @@ from penstock.lang.process.lowering_context import LoweringContext, SharedContex
 from penstock.lang.process.nodes.contract import core_id, node_base
 from penstock.net.model import Effect, Node
 
-#: P-X.13: how a role's work is assigned.
-ASSIGNMENT_RULES = ("round_robin", "least_loaded", "initiator")
 CHOSEN_BY_HOST = ("round_robin", "least_loaded")
 INITIATOR = "sys.trigger.initiator"
 _NOBODY = "{'type': 'any_of', 'targets': []}"

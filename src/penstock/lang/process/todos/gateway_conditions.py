@@ -17,7 +17,8 @@ from penstock.lang.process.todos.expressions import checked_expression
 KIND = "gateway_conditions"
 _TYPES = ("exclusiveGateway", "inclusiveGateway")
 _WHO = ("previous", "initiator", "anyone")
-_RULES = ("gateway_without_conditions", "condition_missing", "expression_syntax", "wrong_type", "condition_conflict")
+_UNREAD = ("expression_syntax", "expression_language")
+_RULES = ("gateway_without_conditions", "condition_missing", *_UNREAD, "wrong_type", "condition_conflict")
 _HINT = "Take the proposal, or write a condition for each way; one of them may be the default."
 
 
@@ -47,7 +48,7 @@ def _todo(process: CheckedProcess, element: Element) -> Todo:
     ]
     steps = [drawn_name(step) or step.id for step in process.steps_before(element.id)]
     ways = ", ".join(f"«{label}»" for label in labels.values())
-    unread = process.errors(element.id, "expression_syntax")
+    unread = process.errors(element.id, *_UNREAD)
     what = f"a condition that cannot be read: {unread[0].message}" if unread else "no condition that says which"
     if not unread and written:
         what = "no condition for some of them"
