@@ -13,6 +13,7 @@ import pytest
 from tests.api.plans import DONE, ProjectFolder
 from tests.api.serving import Server, until
 from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage
+from tests.conformance.process.drawings import decided
 
 ADMIN, OPERATOR, VIEWER = "admin@example.com", "operator@example.com", "viewer@example.com"
 #: open to everybody: they tell nothing of a tenant, or make a session out of what the caller knows
@@ -54,6 +55,8 @@ def world(either: Server) -> dict[str, Any]:
     instance = admin.post("/processes/definitions/ours/instances", json={}).json()["proc_inst_id"]
     (item,) = admin.get("/processes/workitems", params={"limit": 200}).json()["items"][-1:]
     assert item["proc_inst_id"] == instance
+    drawing = admin.post("/processes/drafts", json={"name": "canary-5f1d.bpmn", "text": decided("drawn_by_us")})
+    assert drawing.status_code == 201, drawing.text
     pipeline = a_pipeline("FILES_OF_OURS", stages=[a_stage("only", 1)])
     assert admin.post("/definitions", json={"document": json.dumps(pipeline)}).status_code == 201
     message = {**EXAMPLE, "tenantId": "tenant_001"}
@@ -76,7 +79,10 @@ def world(either: Server) -> dict[str, Any]:
         "spec": httpx2.get(f"{either.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
         "key": key, "deployment": deployment, "other": made.json()["token"], "viewer": viewer.json()["token"],
         "execution": execution, "schedule": str(schedule.json()["id"]), "trace": EXAMPLE["traceId"],
-        "processes": {"definitions": "ours", "instances": instance, "workitems": item["id"]}, "project": project,
+        "processes": {
+            "definitions": "ours", "instances": instance, "workitems": item["id"], "drafts": drawing.json()["id"],
+        },
+        "project": project,
     }  # fmt: skip
 
 
@@ -185,6 +191,7 @@ def _seen(either: Server, world: dict[str, Any]) -> dict[str, Any]:
         "/roles", "/templates", "/connections", "/rule-packs", "/calendars", "/channels", "/secrets", "/keys",
         "/configs", "/config-proposals", "/aas-shells", "/robots", "/bi-metrics",
         "/drafts", "/tenants", "/processes/definitions", "/processes/workitems", "/processes/events",
+        "/processes/drafts", f"/processes/drafts/{world['processes']['drafts']}",
         "/pipelines/executions", "/pipelines/dlq", "/pipelines/schedules", "/deploy",
         f"/pipelines/executions/{world['execution']}", "/projects", f"/projects/{world['project']['id']}/tasks",
         f"/projects/{world['project']['id']}/executions", "/reports",

@@ -1,11 +1,16 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 90dd40e993755a605a863179e90a6903da8f66b2cf4f8c91b494addac215e02d.
+ * Made from dfc4e98ebc88307f88c553cc95ce44635aaecc5e315af748151f25111c4dbb5b.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AcceptAsked: {
+            /** @default false */
+            dry_run: boolean;
+            number: number;
+        };
         Accepted: {
             /** @default true */
             accepted: boolean;
@@ -35,6 +40,10 @@ export interface components {
         AnswerAsked: {
             comment?: string | null;
             value?: unknown;
+        };
+        AnswersAsked: {
+            answers: components["schemas"]["ReplyAsked"][];
+            number: number;
         };
         ApprovalAsked: {
             comment?: string | null;
@@ -817,16 +826,96 @@ export interface components {
         DraftAsked: {
             body: unknown;
         };
-        DraftOut: {
-            /** Format: date-time */
-            at: string;
-            body: unknown;
-            key: string;
-            number: number;
+        DraftBrought: {
+            /** @default false */
+            accept: boolean;
+            /** @default  */
+            name: string;
+            text: string;
         };
-        DraftPage: {
-            items: components["schemas"]["DraftOut"][];
-            next: string | null;
+        DraftCountsOut: {
+            flows: number;
+            lost: number;
+            messages: number;
+            pools: number;
+            steps: number;
+        };
+        DraftDefinitionOut: {
+            events: number;
+            flows: number;
+            id: string;
+            name: string;
+            steps: number;
+        };
+        DraftLineOut: {
+            by_hand: number;
+            by_proposal: number;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            definitions: components["schemas"]["DraftDefinitionOut"][];
+            file: string;
+            id: string;
+            name: string;
+            number: number;
+            open: number;
+            released: components["schemas"]["ReleasedVersionOut"][];
+            status: string;
+            /** Format: date-time */
+            updated_at: string;
+            updated_by: string | null;
+        };
+        DraftProposalOut: {
+            answer: {
+                [key: string]: unknown;
+            };
+            facts: {
+                [key: string]: unknown;
+            };
+            kind: string;
+            message: string;
+        };
+        DraftReleased: {
+            definitions: components["schemas"]["DefinitionSaved"][];
+            draft: components["schemas"]["penstock__api__process__draft_shapes__DraftOut"];
+        };
+        DraftReplaced: {
+            /** @default  */
+            name: string;
+            number: number;
+            text: string;
+        };
+        DraftSoundnessOut: {
+            findings: components["schemas"]["FoundOut"][];
+            states: number;
+            status: string;
+            with_proposals: boolean;
+        };
+        DraftTodoOut: {
+            answer: {
+                [key: string]: unknown;
+            } | null;
+            answered_at: string | null;
+            answered_by: string | null;
+            by_proposal: boolean;
+            element: string;
+            element_type: string;
+            facts: {
+                [key: string]: unknown;
+            };
+            form: {
+                [key: string]: unknown;
+            };
+            hint: string;
+            key: string;
+            kind: string;
+            message: string;
+            name: string;
+            no: number;
+            process: string;
+            proposals: components["schemas"]["DraftProposalOut"][];
+            required: boolean;
+            state: string;
         };
         Effects: {
             approve: string | null;
@@ -1974,6 +2063,41 @@ export interface components {
             force: boolean;
             maxConcurrent?: number | null;
         };
+        penstock__api__process__draft_shapes__DraftOut: {
+            by_hand: number;
+            by_proposal: number;
+            counts: components["schemas"]["DraftCountsOut"];
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            definitions: components["schemas"]["DraftDefinitionOut"][];
+            file: string;
+            findings: components["schemas"]["FoundOut"][];
+            id: string;
+            moves: string[];
+            name: string;
+            number: number;
+            open: number;
+            released: components["schemas"]["ReleasedVersionOut"][];
+            soundness: components["schemas"]["DraftSoundnessOut"];
+            status: string;
+            todos: components["schemas"]["DraftTodoOut"][];
+            /** Format: date-time */
+            updated_at: string;
+            updated_by: string | null;
+            version: number;
+        };
+        penstock__api__process__draft_shapes__DraftPage: {
+            items: components["schemas"]["DraftLineOut"][];
+            next: string | null;
+        };
+        penstock__api__process__draft_shapes__ReleaseAsked: {
+            number: number;
+            /** @default false */
+            pending: boolean;
+            /** @default false */
+            unsound: boolean;
+        };
         penstock__api__process__work_item_shapes__ApproveAsked: {
             approver_id?: string | null;
             comment?: string | null;
@@ -1981,6 +2105,17 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             version?: number | null;
+        };
+        penstock__api__shapes__admin__DraftOut: {
+            /** Format: date-time */
+            at: string;
+            body: unknown;
+            key: string;
+            number: number;
+        };
+        penstock__api__shapes__admin__DraftPage: {
+            items: components["schemas"]["penstock__api__shapes__admin__DraftOut"][];
+            next: string | null;
         };
         penstock__api__shapes__definitions__RejectAsked: {
             feedback: string;
@@ -1998,6 +2133,11 @@ export interface components {
             /** @default 1000 */
             priority: number;
             version?: number | null;
+        };
+        penstock__api__shapes__stand_ins__ReleaseAsked: {
+            /** @default  */
+            reason: string;
+            reservation_id: string;
         };
         PipelineAlarmOut: {
             comparison: string;
@@ -2294,17 +2434,16 @@ export interface components {
             run: string;
             state: string | null;
         };
-        ReleaseAsked: {
-            /** @default  */
-            reason: string;
-            reservation_id: string;
-        };
         ReleasedOut: {
             reason: string;
             /** Format: date-time */
             released_at: string;
             reservation_id: string;
             status: string;
+        };
+        ReleasedVersionOut: {
+            id: string;
+            version: number;
         };
         ReleaseReportOut: {
             baseline: number | null;
@@ -2331,6 +2470,13 @@ export interface components {
         Replayed: {
             of: string;
             run: string;
+        };
+        ReplyAsked: {
+            answer?: {
+                [key: string]: unknown;
+            } | null;
+            key: string;
+            proposal?: number | null;
         };
         ReportList: {
             items: components["schemas"]["ReportOut"][];
@@ -3177,6 +3323,10 @@ export interface components {
         TypeWords: {
             icon: string;
             label: string;
+        };
+        UndoAsked: {
+            key?: string | null;
+            number: number;
         };
         UsagePage: {
             items: components["schemas"]["DayUsageOut"][];

@@ -82,7 +82,14 @@ class Forwarding:
 
     async def document(self, body: bytes) -> Response | None:
         """The answer to this request with a document; None where it is small enough to be answered here."""
-        if self.server.large_documents is None or len(body) <= LOOP_BYTES or registered_here() or imported():
+        return await self._beside(len(body), body)
+
+    async def about(self, size: int) -> Response | None:
+        """The same where it is about a document of this size that is kept."""
+        return await self._beside(size, await self.request.body())
+
+    async def _beside(self, size: int, body: bytes) -> Response | None:
+        if self.server.large_documents is None or size <= LOOP_BYTES or registered_here() or imported():
             return None
         return await self.definition(body)
 

@@ -30,7 +30,7 @@ TAGS = {
     "diagrams": "The diagram language's own words: diagrams and their runs (D-X.29).",
     "pipelines": "The pipeline language's own words: executions, definitions, schedules, dead messages (F-X.23).",
     "projects": "The plan language's own words: projects, tasks, agents, executions, health, reports (T-X.39).",
-    "processes": "The process language's own words: definitions, instances, work items (P-X.28).",
+    "processes": "The process language's own words: definitions, drafts, instances, work items (P-X.28).",
     "events": "News for whoever it concerns.",
     "schedules": "What starts by the clock.",
     "simulations": "What a change would have meant: results, reports, past judgments and labels (C-59).",

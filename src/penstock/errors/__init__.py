@@ -98,6 +98,8 @@ from penstock.errors.plan import TaskBlocked as TaskBlocked
 from penstock.errors.plan import TaskNotFound as TaskNotFound
 from penstock.errors.plan import TaskSchema as TaskSchema
 from penstock.errors.plan import TaskTransition as TaskTransition
+from penstock.errors.process import DraftChanged as DraftChanged
+from penstock.errors.process import DraftUnfinished as DraftUnfinished
 from penstock.errors.process import ProcessBranch as ProcessBranch
 from penstock.errors.process import ProcessChanged as ProcessChanged
 from penstock.errors.process import ProcessInvalid as ProcessInvalid

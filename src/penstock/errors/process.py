@@ -39,6 +39,19 @@ class ProcessChanged(Refused, code="PROC-409-VERSION"):
     hint = "Look at it again, and decide on what it is now."
 
 
+class DraftChanged(ProcessChanged, code="PROC-409-DRAFT"):
+    """The draft «{draft}» has changed: its number is {number}, not {given}."""
+
+    hint = "Look at it again: somebody else has answered, or brought another file."
+    told = ("number",)
+
+
+class DraftUnfinished(ProcessInvalid, code="PROC-422-DRAFT"):
+    """{count} to-do(s) of the draft «{draft}» are open; the first: {first}."""
+
+    hint = "Answer them, or take what is proposed: `penstock process draft ID` lists them."
+
+
 class ProcessBranch(Refused, code="PROC-422-BRANCH"):
     """No way leads on from «{node}» with this result; nothing was changed."""
 

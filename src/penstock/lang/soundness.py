@@ -25,8 +25,12 @@ def ends_each(net: Net) -> bool:
 
 def soundness(net: Net, severity: str, *, budget: int = BUDGET) -> list[Finding]:
     """One finding per scope that is not sound, or that could not be decided."""
+    return findings_of(net, verdicts(net, budget=budget, each=ends_each(net)), severity, budget=budget)
+
+
+def findings_of(net: Net, levels: dict[str, Verdict], severity: str, *, budget: int = BUDGET) -> list[Finding]:
     findings = []
-    for scope, verdict in verdicts(net, budget=budget, each=ends_each(net)).items():
+    for scope, verdict in levels.items():
         if verdict.status == "sound":
             continue
         node = _node_to_show(net, scope, verdict)

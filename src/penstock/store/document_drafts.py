@@ -98,7 +98,7 @@ class SqlDocumentDrafts(DocumentDraftChanges):
 
     def document_drafts(self, tenant: str, language: str) -> list[DocumentDraftRow]:
         sql = f"SELECT {_LISTED} FROM document_draft WHERE tenant=? AND language=? ORDER BY updated_at DESC,id"
-        return [DocumentDraftRow(*row, b"", b"") for row in self._read(sql, (tenant, language))]
+        return [DocumentDraftRow(*(*row, b"", b"")) for row in self._read(sql, (tenant, language))]
 
     def drop_document_draft(self, tenant: str, id: str, was: int | None = None) -> bool:
         sql, values = "DELETE FROM document_draft WHERE tenant=? AND id=?", (tenant, id)

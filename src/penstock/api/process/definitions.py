@@ -50,15 +50,18 @@ def _line(row: ReleaseRow, rows: list[ReleaseRow]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _saved(done: Defined, *, status: int | None = None) -> Response:
+def saved_body(done: Defined) -> dict[str, Any]:
     row = done.release
-    body = {
+    return {
         "id": row.name, "version": row.version, "uuid": row.id, "type": row.kind, "approval_status": approval_of(row),
         "new": done.new, "diff": done.diff, "confidence": origin_of(row).get("confidence"),
         "warnings": [finding_body(finding) for finding in done.findings if finding.severity != "error"],
     }  # fmt: skip
-    where = {"Location": f"/api/v1/processes/definitions/{row.name}"}
-    return reply(shape.DefinitionSaved, body, status=status or (201 if done.new else 200), headers=where)
+
+
+def _saved(done: Defined, *, status: int | None = None) -> Response:
+    where = {"Location": f"/api/v1/processes/definitions/{done.release.name}"}
+    return reply(shape.DefinitionSaved, saved_body(done), status=status or (201 if done.new else 200), headers=where)
 
 
 def _given(asked: shape.DefinitionAsked) -> dict[str, Any] | str:

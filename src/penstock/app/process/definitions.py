@@ -191,7 +191,7 @@ class Processes:
         origin = {"source": "approved", "from": row.name}
         author = id_of(by) if row.created_by is None else row.created_by
         asked = AskedVersion(data, None, author, False, origin, target.kind == DISCOVERED, second=by)
-        (done,) = await self._writer.saved([asked], lambda writing: self._approving(writing, row, by))
+        (done,) = await self._writer.saved([asked], lambda writing, versions: self._approving(writing, row, by))
         Releases(self.door).replaying(self.get(row.name, row.version))
         return done
 

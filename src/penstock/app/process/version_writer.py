@@ -37,8 +37,8 @@ PENDING, DRAFT = "pending_approval", "draft"
 _ABOVE = {"major": ("mega",), "base": ("major", "mega"), "sub": ("major", "mega", "base"), DISCOVERED: TYPES}
 _TRIES = 5
 
-#: what else is written with the versions
-Also = Callable[[ReleaseChanges], Any]
+#: what else is written with the versions, of which it is told the numbers
+Also = Callable[[ReleaseChanges, dict[str, int]], Any]
 
 
 class Defined(msgspec.Struct, frozen=True):
@@ -96,6 +96,10 @@ class _Plan(msgspec.Struct, frozen=True):
         return self.known[-1] if self.known else None
 
     @property
+    def version(self) -> int:
+        return self.number or (self.last.version if self.last is not None else 1)
+
+    @property
     def document(self) -> bytes:
         """As the others of the drawing call it."""
         if self.number is None and self.last is not None:
@@ -109,7 +113,7 @@ class VersionWriter:
     def __init__(self, door: Runs, named: Callable[[str], list[ReleaseRow]]) -> None:
         self.door, self.named, self.releases = door, named, Releases(door)
 
-    async def saved(self, wanted: Sequence[AskedVersion], also: Also = lambda writing: None) -> list[Defined]:
+    async def saved(self, wanted: Sequence[AskedVersion], also: Also = lambda writing, versions: None) -> list[Defined]:
         """In one transaction: the versions, what they take the place of, their triggers and events, and what `also`
         has to be written with them; once more where somebody else was faster. Those that others of them call come
         first, and whoever calls a new version is a new version, too."""
@@ -117,14 +121,14 @@ class VersionWriter:
             self.belongs_here(asked.data)
         for _ in range(_TRIES):
             plans = await self._compiled(self._planned(wanted))
-            also(writing := ReleaseChanges())
+            also(writing := ReleaseChanges(), {plan.id: plan.version for plan in plans})
             rows = [self._write(writing, plan) for plan in plans]
             if self.releases.written(writing):
                 done = {plan.id: self._done(plan, row) for plan, row in zip(plans, rows, strict=True)}
                 return [done[asked.id] for asked in wanted]
             for plan in plans:
-                self.refuse_other_language(plan.id, plan.number or 1)
-        raise VersionConflict(name=wanted[0].id, version=plans[0].number, why="others save it all the time")
+                self.refuse_other_language(plan.id, plan.version)
+        raise VersionConflict(name=wanted[0].id, version=plans[0].version, why="others save it all the time")
 
     # -- what has to be saved, and in which order ----------------------------------------------------------------------
 

@@ -209,6 +209,14 @@ ERRORS: dict[str, tuple[str, str]] = {
     "PipelineKeyConflict": ("멱등 키 «{key}»: 입력이 다른 실행의 것이에요.", "입력마다 다른 키를 쓰세요."),
     "PipelineScope": ("범위 밖이에요: {why}.", "자기 테넌트와 조직의 실행만 볼 수 있어요."),
     "PipelineStorage": ("파일 저장소를 쓸 수 없어요: {why}.", "버킷과 그 주소를 보세요. 같은 일을 다시 해 봐요."),
+    "DraftChanged": (
+        "초안 «{draft}»: 바뀌었어요. 번호가 {given} 아니라 {number}이에요.",
+        "다시 보세요. 다른 사람이 답했거나 다른 파일을 가져왔어요.",
+    ),
+    "DraftUnfinished": (
+        "초안 «{draft}»: 할 일이 {count}개 남았어요. 첫째: {first}.",
+        "답하거나 제안을 받으세요. `penstock process draft ID`가 목록을 보여요.",
+    ),
     "ProcessBranch": ("이 결과로는 «{node}»에서 나갈 길이 없어요. 바뀐 것은 없어요.", "조건이 받는 결과를 주세요."),
     "ProcessChanged": ("{what}: 바뀌었어요. 버전이 {given} 아니라 {version}이에요.", "다시 보고 결정하세요."),
     "ProcessInvalid": ("프로세스에 오류가 {count}개 있어요. 첫째: {first}.", "검사 결과를 하나씩 고쳐 주세요."),

@@ -32,6 +32,7 @@ class Taken(msgspec.Struct, frozen=True):
     key: str
     answer: dict[str, Any]
     proposal: Proposal
+    todo: Todo
 
 
 def todos_of(drawing: Drawing, resolve: Resolve | None = None) -> list[Todo]:
@@ -72,7 +73,7 @@ def accepted(drawing: Drawing, resolve: Resolve | None = None) -> tuple[Drawing,
                 drawing = answered(drawing, todo.key, proposal.answer)
             except ProcessInvalid:
                 continue  # another answer of this round has taken its element away
-            taken[todo.key] = Taken(todo.key, proposal.answer, proposal)
+            taken[todo.key] = Taken(todo.key, proposal.answer, proposal, todo)
     return drawing, list(taken.values())
 
 

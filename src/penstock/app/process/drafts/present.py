@@ -1,0 +1,208 @@
+"""The present form of a draft: its drawing with the answers in it, what is still missing, and whether it can end."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from penstock.app.process.called_definitions import Called
+from penstock.app.process.drafts.answers import AnswerLog, folded
+from penstock.app.releases.documents import node_types
+from penstock.app.releases.releases import canonical
+from penstock.errors import DocumentInvalid, Finding
+from penstock.lang.compile import compile_document
+from penstock.lang.process.bpmn.file_index import tree_of
+from penstock.lang.process.bpmn.xml_tree import XmlElement
+from penstock.lang.process.drawing import Drawing, read_drawing, write_drawing
+from penstock.lang.process.todos import Taken, Todo, accepted, todos_of_checked
+from penstock.lang.process.todos.checked import CheckedDrawing, checked
+from penstock.lang.soundness import ends_each, findings_of
+from penstock.net.soundness import verdicts
+from penstock.store.document_drafts import DocumentDraftRow
+
+#: so many drafts are kept as they are; others are folded again when somebody asks
+_KEPT = 16
+_WORSE = ("sound", "undecided", "unsound")
+
+
+class DraftSoundness(msgspec.Struct, frozen=True):
+    """Can every instance end? `states` are the markings that were looked at. `with_proposals`: of the drawing with all
+    proposals taken, for without them it is not complete. Undecided of one that is not complete with them, either."""
+
+    status: str
+    states: int
+    with_proposals: bool
+    findings: list[Finding] = []
+
+
+class DraftCounts(msgspec.Struct, frozen=True):
+    """`lost` are elements of the file that would not be in the file that is written now."""
+
+    pools: int
+    steps: int
+    flows: int
+    messages: int
+    lost: int
+
+
+class PresentDraft:
+    """Nothing of it changes. What is asked of it for the first time is computed: large ones are asked beside the
+    loop."""
+
+    def __init__(self, drawing: Drawing, called: Called) -> None:
+        self.drawing, self.called = drawing, called
+
+    def computed(self) -> PresentDraft:
+        _ = self.todos, self.soundness, self.counts
+        return self
+
+    @cached_property
+    def _checked(self) -> CheckedDrawing:
+        return checked(self.drawing, self.called)
+
+    @cached_property
+    def todos(self) -> list[Todo]:
+        return todos_of_checked(self._checked)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What is no error: errors are to-dos."""
+        found = [finding for process in self._checked.processes for finding in process.findings]
+        return [finding for finding in found if finding.severity != "error"]
+
+    @cached_property
+    def text(self) -> str:
+        return write_drawing(self.drawing)
+
+    @cached_property
+    def with_proposals(self) -> tuple[Drawing, list[Taken]]:
+        if not any(todo.proposals for todo in self.todos):
+            return self.drawing, []
+        return accepted(self.drawing, self.called)
+
+    @cached_property
+    def text_with_proposals(self) -> str:
+        drawing, taken = self.with_proposals
+        return write_drawing(drawing) if taken else self.text
+
+    @cached_property
+    def soundness(self) -> DraftSoundness:
+        drawing, taken = self.with_proposals
+        status, states, findings = 0, 0, list[Finding]()
+        called = Called({**documents_of(drawing), **self.called.known})
+        for data in drawing.definitions:
+            try:
+                made = compile_document(
+                    canonical(data), name="process.json", language="process", resolve=called, extra=node_types(),
+                    judged=False,
+                )  # fmt: skip
+            except DocumentInvalid:
+                status = max(status, _WORSE.index("undecided"))
+                continue
+            levels = verdicts(made.net, each=ends_each(made.net))
+            status = max(status, *(_WORSE.index(verdict.status) for verdict in levels.values()))
+            states += sum(verdict.states for verdict in levels.values())
+            findings += findings_of(made.net, levels, "warning")
+        return DraftSoundness(_WORSE[status], states, bool(taken), findings)
+
+    @cached_property
+    def counts(self) -> DraftCounts:
+        drawing = self.drawing
+        steps, flows = ([len(_listed(data, name)) for data in drawing.definitions] for name in _COUNTED)
+        return DraftCounts(
+            len(drawing.pools), sum(steps), sum(flows), len(drawing.message_flows), _lost(drawing.source, self.text)
+        )
+
+
+_COUNTED = ("activities", "transitions")
+
+
+def _listed(data: Mapping[str, Any], name: str) -> list[Any]:
+    listed = data.get(name)
+    return listed if isinstance(listed, list) else []
+
+
+def _lost(source: str, text: str) -> int:
+    """Elements of the file as it came that are not in the file as it would be written, by name and id."""
+    if not source or source == text:
+        return 0
+    return sum((_elements(source) - _elements(text)).values())
+
+
+def _elements(text: str) -> Counter[tuple[str, str, str]]:
+    elements: Counter[tuple[str, str, str]] = Counter()
+    pending: list[XmlElement] = [tree_of(text).root]
+    while pending:
+        node = pending.pop()
+        elements[node.space, node.name, node.get("id")] += 1
+        pending += node.children
+    return elements
+
+
+def documents_of(drawing: Drawing) -> dict[str, bytes]:
+    """Of a drawing's definitions, by their names and ids, as others of it call them."""
+    named = {str(data.get("process_definition_name")): canonical(data) for data in drawing.definitions}
+    return {**named, **{str(data.get("process_definition_id")): canonical(data) for data in drawing.definitions}}
+
+
+# ---- kept ------------------------------------------------------------------------------------------------------------
+
+
+class _Kept:
+    """By what they are made of: the text, the answers and what is called. Who has the same has the same draft."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.lock = most, Lock()
+        self.held: OrderedDict[Any, Any] = OrderedDict()
+
+    def get(self, key: Any) -> Any:
+        with self.lock:
+            if key in self.held:
+                self.held.move_to_end(key)
+            return self.held.get(key)
+
+    def put(self, key: Any, value: Any) -> None:
+        with self.lock:
+            self.held[key] = value
+            self.held.move_to_end(key)
+            while len(self.held) > self.most:
+                self.held.popitem(last=False)
+
+
+_DRAWINGS, _PRESENT = _Kept(_KEPT), _Kept(_KEPT)
+
+
+def drawing_of(row: DocumentDraftRow, log: AnswerLog) -> Drawing:
+    """The drawing of a draft with its answers in it."""
+    drawing: Drawing | None = _DRAWINGS.get(_form_of(row))
+    if drawing is None:
+        drawing = folded(read_drawing(row.source.decode(), row.file), log.answers)
+        _DRAWINGS.put(_form_of(row), drawing)
+    return drawing
+
+
+def present_of(row: DocumentDraftRow, drawing: Drawing, called: Mapping[str, bytes]) -> PresentDraft:
+    present: PresentDraft | None = _PRESENT.get((*_form_of(row), _digest(called)))
+    if present is None:
+        present = PresentDraft(drawing, Called(called))
+        keep(row, present)
+    return present
+
+
+def keep(row: DocumentDraftRow, present: PresentDraft) -> None:
+    _DRAWINGS.put(_form_of(row), present.drawing)
+    _PRESENT.put((*_form_of(row), _digest(present.called.known)), present)
+
+
+def _form_of(row: DocumentDraftRow) -> tuple[str, bytes]:
+    return row.digest, hashlib.sha256(row.body).digest()
+
+
+def _digest(called: Mapping[str, bytes]) -> bytes:
+    return hashlib.sha256(b"".join(name.encode() + b"\0" + called[name] for name in sorted(called))).digest()
