@@ -241,11 +241,17 @@ def _sys(view: View) -> dict[str, Any]:
 
 
 def _done_by(view: View) -> list[str]:
-    """The people who did the finished work that this firing comes from, where the run tracks origins."""
-    firing, redoable = view.firing, view.run.st.redoable
-    keys = (firing.passed or ()) if firing is not None else ()
-    items = (redoable[-key].item for key in keys if key < 0 and -key in redoable)
-    return list(dict.fromkeys(item.by for item in items if item.by and item.by != "agent"))
+    """The people who did the finished work that this firing comes from, where the run tracks origins; at the beginning
+    of a scope what the scope comes from."""
+    st, firing, scope = view.run.st, view.firing, view.scope
+    while firing is not None:
+        keys = firing.passed or ()
+        items = (st.redoable[-key].item for key in keys if key < 0 and -key in st.redoable)
+        people = list(dict.fromkeys(item.by for item in items if item.by and item.by != "agent"))
+        if people or not scope.no:
+            return people
+        firing, scope = st.firings.get(scope.firing), st.scopes[scope.parent]
+    return []
 
 
 def _outside(view: View, root: str) -> dict[str, Any]:

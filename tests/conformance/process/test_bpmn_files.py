@@ -238,7 +238,6 @@ def test_a_script_is_python_or_nobodys() -> None:
 
 @pytest.mark.parametrize(("element", "said"), [
     ('<bpmn:complexGateway id="x" name="섞임"/>', "complex gateway"),
-    ('<bpmn:adHocSubProcess id="x" name="섞임"/>', "ad-hoc"),
     ('<bpmn:intermediateCatchEvent id="x" name="섞임"><bpmn:errorEventDefinition/></bpmn:intermediateCatchEvent>',
      "catch event with the trigger error"),
 ])  # fmt: skip

@@ -409,7 +409,6 @@ async def test_an_event_sub_process_in_each_instance(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("element", "word"),
     [
-        (task("X", name="뭐든", type="subProcess", bpmn="adHocSubProcess"), "ad-hoc sub-process"),
         (gateway("X", "complex", name="뭐든"), "complex gateway"),
     ],
 )

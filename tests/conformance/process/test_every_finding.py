@@ -126,12 +126,17 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "a start of no kind": (process([event("S", "start", "error"), task("A")], ["S>A"]), "bpmn_not_supported",
                            "/events/0/trigger"),
     "an end of no kind": (edge(event("E", "end", "timer")), "bpmn_not_supported", "/events/0/trigger"),
-    "ad hoc": (edge(sub("X", bpmn="adHocSubProcess")), "bpmn_not_supported", "/activities/1/bpmn"),
+    "an end in an ad-hoc sub-process": (
+        process([sub("S", bpmn="adHocSubProcess"), task("A", parent="S"), event("E", "end", parent="S")], ["A>E"]),
+        "ad_hoc_element", "/events/0"),
+    "an event that an ad-hoc sub-process cannot choose": (
+        process([sub("S", bpmn="adHocSubProcess"), task("A", parent="S"), event("E", "catch", "message", message="m",
+                parent="S")], []), "ad_hoc_element", "/events/0"),
     "a cancel at the top": (edge(event("E", "end", "cancel")), "cancel_outside_transaction", "/events/0"),
     "a transaction that listens": (
         process([task("A"), sub("T", bpmn="transaction", triggered_by_event=True),
                  event("S", "start", "error", parent="T"), task("B", parent="T")], ["S>B"]),
-        "bpmn_not_supported", "/activities/1/triggered_by_event"),
+        "bpmn_not_supported", "/activities/1"),
     "from a file": (process([task("A")], [], unsupported=[{"element": "dataStoreReference", "id": "d", "name": "DB"}]),
                     "bpmn_not_supported", "/unsupported/0"),
     "from a file, without a name": (process([task("A")], [], unsupported=[{"element": "auditing"}]),
@@ -237,6 +242,9 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
                  task("K")], ["B>K"]), "cancel_without_end", "/activities/0"),
     "another protocol": (process([sub("T", bpmn="transaction", method="##Image"), task("A", parent="T")], []),
                          "idle_field", "/activities/0/method"),
+    "one after the other, and the rest": (
+        process([sub("S", ad_hoc={"ordering": "sequential", "cancel_remaining": False}), task("A", parent="S")], []),
+        "idle_field", "/activities/0/ad_hoc/cancel_remaining"),
     "what was not imported": (process([task("A")], [], left_out=[{"what": "the process", "name": "B", "why": "x"}]),
                               "left_out", "/left_out/0"),
     "a start by nobody": ({**process([task("A")], []), "starters": ["${a}"]}, "starters_not_understood",

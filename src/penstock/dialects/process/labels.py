@@ -14,6 +14,7 @@ _TYPES = {
     "callActivity": ("call", "다른 프로세스 부르기", "workflow"),
     "subProcess": ("sub-process", "하위 프로세스", "workflow"),
     "transaction": ("transaction", "모두 하거나 모두 되돌리는 하위 프로세스", "workflow"),
+    "adHocSubProcess": ("ad-hoc sub-process", "할 일을 골라 가는 하위 프로세스", "workflow"),
     "exclusiveGateway": ("one way", "하나만 고르는 갈림길", "split"),
     "parallelGateway": ("all ways", "모두 가는 갈림길", "split"),
     "inclusiveGateway": ("some ways", "여럿 고르는 갈림길", "split"),

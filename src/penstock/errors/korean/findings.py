@@ -10,6 +10,7 @@ FINDINGS: dict[str, tuple[str, ...]] = {
     "RACE": ("두 노드가 함께 «{1}» 값을 쓰고, 어느 것이 나중인지 정해지지 않았어요. ({said})",),
     "UNBOUNDED_LOOP": ("빠져나갈 길이 없는 반복이에요. 조건이나 max_iteration을 넣어 주세요. ({said})",),
     "aas_context": ('자산을 가리키지 않아요. "line.L01"처럼 적어 주세요.',),
+    "ad_hoc_element": ("«{1}»: 애드혹 하위 프로세스 안에 둘 수 없는 것이 있어요. ({said})",),
     "address_outside": ("값으로 부를 호스트를 고를 수 없어요. 호스트를 직접 적거나 연결을 등록해 주세요.",),
     "ambiguous_default_output": ("여러 노드가 기본으로 «{1}» 값을 내놓아요. output.variable로 이름을 나눠 주세요.",),
     "assignment_not_understood": (

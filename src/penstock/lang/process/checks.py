@@ -16,7 +16,7 @@ from penstock.lang.process.nodes.event_triggers import each_trigger, event_field
 from penstock.lang.process.rule_categories import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.lang.process.start_triggers import check_start_trigger
-from penstock.lang.process.sub_process_checks import check_cancel_event, check_transaction
+from penstock.lang.process.sub_process_checks import check_cancel_event, check_sub_process
 from penstock.lang.process.unused_fields import report_unused_fields
 from penstock.lang.python_scripts import check_script, result_names
 from penstock.lang.report import PlaceReport, Report, did_you_mean
@@ -322,8 +322,8 @@ def _check_activity(element: Element, f: ActivityFields, shared: SharedContext) 
         message = f"Nothing says what does the service task «{element.name}», so a person has to do it."
         hint = "Write `tool: …`, or `agent_mode: AUTONOMOUS`; or `agent_mode: MANUAL` where it is meant."
         report.warning("service_by_person", message, element.pointer, hint=hint, node=element.id)
-    if shared.graph.is_transaction(element.id):
-        check_transaction(element, f, shared)
+    if shared.graph.is_embedded(element):
+        check_sub_process(element, f, shared)
     if f.triggered_by_event and not shared.graph.is_embedded(element):
         message = f"The event sub-process «{element.name}» is empty."
         hint = "Draw a start event and what follows in it."

@@ -22,7 +22,7 @@ def choice_labels(element: Element, graph: ProcessGraph) -> dict[str, str]:
         label = named[flow.id]
         if counted[label] > 1 and flow.fields.name and (target := target_name(flow, graph)) != label:
             label = f"{label}: {target}"
-        labels[flow.id] = _different(label, set(labels.values()))
+        labels[flow.id] = different(label, set(labels.values()))
     return labels
 
 
@@ -45,7 +45,7 @@ def _blank_free(name: str) -> str:
     return " ".join(name.split())
 
 
-def _different(label: str, taken: set[str]) -> str:
+def different(label: str, taken: set[str]) -> str:
     number, made = 2, label
     while made in taken:
         made, number = f"{label} ({number})", number + 1

@@ -13,6 +13,7 @@ from penstock.lang.fields import Fields
 from penstock.lang.process.fields import (
     COLLECTIONS,
     ActivityFields,
+    AdHoc,
     Ask,
     Compensation,
     DataUse,
@@ -25,7 +26,7 @@ from penstock.lang.process.fields import (
 )
 
 _PARTS: tuple[type[Fields], ...] = (
-    ProcessData, DataUse, Compensation, Multi, Orchestration, TimerFields, Ask, EventTriggerFields,
+    ProcessData, DataUse, Compensation, Multi, AdHoc, Orchestration, TimerFields, Ask, EventTriggerFields,
 )  # fmt: skip
 _WORDS = {
     "data": "Sources of data that the process uses.",

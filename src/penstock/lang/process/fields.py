@@ -19,7 +19,7 @@ DataType = Literal["sql", "db", "api", "file"]
 DefinitionType = Literal["mega", "major", "base", "sub", "discovered"]
 Tag = Literal[
     "task", "userTask", "manualTask", "serviceTask", "scriptTask", "sendTask", "receiveTask", "businessRuleTask",
-    "subProcess", "callActivity", "transaction",
+    "subProcess", "callActivity", "transaction", "adHocSubProcess",
 ]  # fmt: skip
 Position = Literal["start", "end", "catch", "throw", "boundary"]
 SingleTrigger = Literal["timer", "message", "signal", "conditional", "error", "escalation", "compensation", "terminate"]
@@ -90,6 +90,23 @@ class Multi(Fields):
     test_before: Annotated[bool, Meta(description="loop: `again` is asked before the first round, too.")] = False
     most: Annotated[int, Meta(ge=1, le=limits.COUNT, description="loop: at most so many rounds.")] | None = None
     collect: Annotated[str, Meta(description="The variable that gets the list of all results.")] = ""
+
+
+class AdHoc(Fields):
+    """An ad-hoc sub-process: somebody chooses which of its steps come next, as often as they like."""
+
+    ordering: Annotated[
+        Literal["parallel", "sequential"], Meta(description="Several steps at a time, or one after the other.")
+    ] = "parallel"
+    until: Annotated[
+        str | None, Meta(description="It is complete when this holds after one of its activities.")
+    ] = None
+    cancel_remaining: Annotated[
+        bool, Meta(description="parallel: what is still open is ended when it is complete; else it is waited for.")
+    ] = True
+    steps: Annotated[
+        str | None, Meta(description="An expression that gives the ids of the steps to do: then nobody is asked.")
+    ] = None
 
 
 class Orchestration(Fields):
@@ -169,6 +186,7 @@ class ActivityFields(Fields):
     priority: Literal["high", "normal", "low"] = "normal"
     is_for_compensation: bool = False
     triggered_by_event: bool = False
+    ad_hoc: Annotated[AdHoc | None, Meta(description="adHocSubProcess: in which order, and until when.")] = None
     method: Annotated[
         str, Meta(description="transaction: the protocol of a cancel, as drawn; here what was done is compensated.")
     ] = ""

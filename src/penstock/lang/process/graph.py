@@ -68,6 +68,12 @@ class ProcessGraph:
         element = self.definition.elements.get(level)
         return element is not None and element.activity is not None and element.activity.bpmn == "transaction"
 
+    def is_ad_hoc(self, level: str) -> bool:
+        """Does somebody choose what of this level is done?"""
+        element = self.definition.elements.get(level)
+        activity = element.activity if element is not None else None
+        return activity is not None and (activity.bpmn == "adHocSubProcess" or activity.ad_hoc is not None)
+
     def event_sub_processes(self, level: str) -> list[Element]:
         """The event sub-processes of a level."""
         return self._event_sub_processes.get(level, [])

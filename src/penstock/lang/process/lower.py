@@ -11,14 +11,15 @@ from penstock.lang.process.compensation import with_compensation
 from penstock.lang.process.graph import ProcessGraph, waits_for_events
 from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
 from penstock.lang.process.nodes import type_of
+from penstock.lang.process.nodes.ad_hoc import chosen_steps, with_completion
 from penstock.lang.process.nodes.asking_gateways import asks, choice_guard
 from penstock.lang.process.nodes.candidates import starters_of
 from penstock.lang.process.nodes.contract import Fragment, came, link
 from penstock.lang.process.nodes.conversation import start_sets
 from penstock.lang.process.nodes.event_triggers import each_trigger, event_code, event_fields, trigger_of
 from penstock.lang.process.nodes.events import CANCELLED, TERMINATED, border_ports
+from penstock.lang.process.nodes.level_entries import level_entry, listening_start
 from penstock.lang.process.nodes.message_flows import with_messages
-from penstock.lang.process.nodes.sub_process import level_entry, listening_start
 from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.lang.process.start_triggers import start_trigger
 from penstock.lang.report import Report
@@ -145,6 +146,8 @@ def _lower_element(element: Element, shared: SharedContext) -> Fragment:
         return fragment.changed(fragment.core, scope=shared.outer_scope(element.fields.parent))
     fragment = _with_boundary_events(with_compensation(fragment, context), element, shared)
     fragment = with_messages(fragment, context)
+    if shared.graph.is_ad_hoc(element.fields.parent):
+        fragment = with_completion(fragment, context)
     flows = shared.graph.outgoing[element.id]
     if any(flow.fields.condition for flow in flows) or element.activity.default:
         shared.flow_conditions(element)
@@ -248,7 +251,8 @@ def _level_nodes(fragments: dict[str, Fragment], shared: SharedContext) -> tuple
         if level and level not in fragments:
             continue
         listening = shared.graph.event_sub_processes(level)
-        entry, more, links = _level_entry_node(level, fragments, shared)
+        begin = chosen_steps if shared.graph.is_ad_hoc(level) else _level_entry_node
+        entry, more, links = begin(level, fragments, shared)
         nodes += more
         edges += links
         if not listening:

@@ -45,8 +45,13 @@ class SharedContext:
         return self.read_conditions[element.id]
 
     def scope(self, level: str) -> str:
-        """The scope of the net in which the elements of a level lie. In a level with event sub-processes it is an inner
-        scope, which they can interrupt."""
+        """The scope of the net in which the elements of a level lie. In an ad-hoc sub-process there is one for each
+        choice."""
+        return steps_scope(level) if self.graph.is_ad_hoc(level) else self.frame_scope(level)
+
+    def frame_scope(self, level: str) -> str:
+        """The scope in which a level begins and ends. In a level with event sub-processes it is an inner scope, which
+        they can interrupt."""
         return main_scope(level) if self.graph.event_sub_processes(level) else self.outer_scope(level)
 
     def outer_scope(self, level: str) -> str:
@@ -59,6 +64,10 @@ class SharedContext:
 
 def main_scope(level: str) -> str:
     return f"{level}.main"
+
+
+def steps_scope(level: str) -> str:
+    return f"{level}.steps"
 
 
 def transaction_scope(level: str) -> str:

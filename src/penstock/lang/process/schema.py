@@ -32,7 +32,6 @@ ID = re.compile(r"[^\s\x00-\x1f]+\Z")
 #: BPMN elements that are not run, by the field that names them.
 UNSUPPORTED = {
     "type": {"complexGateway": "complex gateway"},
-    "bpmn": {"adHocSubProcess": "ad-hoc sub-process"},
 }  # fmt: skip
 _ELEMENTS = ("activities", "gateways", "events")
 _RECOGNISED_BY = ("process_definition_id", "process_definition_name")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.lang.process.fields import ActivityFields, EventFields
+from penstock.lang.process.fields import ActivityFields, AdHoc, EventFields
 from penstock.lang.process.lowering_context import SharedContext
 from penstock.lang.process.schema import Element
 
@@ -10,12 +10,45 @@ from penstock.lang.process.schema import Element
 _COMPENSATE = ("", "compensate", "##compensate")
 
 
-def check_transaction(element: Element, f: ActivityFields, shared: SharedContext) -> None:
+def check_sub_process(element: Element, f: ActivityFields, shared: SharedContext) -> None:
+    graph = shared.graph
+    kinds = {
+        "a transaction": graph.is_transaction(element.id),
+        "an ad-hoc sub-process": graph.is_ad_hoc(element.id),
+        "an event sub-process": f.triggered_by_event,
+    }
+    names = [name for name, is_one in kinds.items() if is_one]
+    if len(names) > 1:
+        message = f"«{element.name}» is {' and '.join(names)} in one, which is not run here."
+        hint = "Draw one into the other."
+        shared.context_of(element).error("bpmn_not_supported", message, hint=hint)
+    elif graph.is_transaction(element.id):
+        _check_transaction(element, f, shared)
+    elif graph.is_ad_hoc(element.id):
+        _check_ad_hoc(element, f.ad_hoc or AdHoc(), shared)
+
+
+def _check_ad_hoc(element: Element, ad_hoc: AdHoc, shared: SharedContext) -> None:
+    """BPMN 2.0.2, 10.3.5: start and end events are not for it; what nothing leads to is chosen, so it is work."""
+    graph, context = shared.graph, shared.context_of(element)
+    if not ad_hoc.cancel_remaining and ad_hoc.ordering == "sequential":
+        hint = "Remove it: where one step follows the other, nothing else is open."
+        context.warning("idle_field", "«cancel_remaining» changes nothing here.", "ad_hoc/cancel_remaining", hint=hint)
+    for id in graph.children.get(element.id, ()):
+        inner = shared.definition.elements[id]
+        if inner.event is not None and inner.event.position in ("start", "end"):
+            message = f"The ad-hoc sub-process «{element.name}» holds the {inner.event.position} event «{inner.name}»."
+            hint = "Remove it: somebody chooses what is done, and says when it is finished."
+        elif inner.activity is None and not graph.incoming[id] and not graph.off_path(inner):
+            message = f"Nothing in the ad-hoc sub-process «{element.name}» leads to «{inner.name}»."
+            hint = "Lead a step to it, for only tasks and sub-processes are chosen; or draw an event sub-process."
+        else:
+            continue
+        shared.context_of(inner).error("ad_hoc_element", message, hint=hint)
+
+
+def _check_transaction(element: Element, f: ActivityFields, shared: SharedContext) -> None:
     context = shared.context_of(element)
-    if f.triggered_by_event:
-        message = f"«{element.name}» is a transaction and an event sub-process in one, which is not run here."
-        hint = "Draw the transaction into the event sub-process."
-        context.error("bpmn_not_supported", message, "triggered_by_event", hint=hint)
     if f.method.lower() not in _COMPENSATE:
         message = f"«{element.name}» is undone by compensation when it is cancelled, not by «{f.method}»."
         hint = "Name what undoes each activity in it, and remove the method."

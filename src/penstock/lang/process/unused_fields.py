@@ -39,6 +39,7 @@ _USED: dict[str, tuple[str, ...]] = {
     "sendTask": (*_WORK_ITEM, *_SEND, "orchestration"),
     "receiveTask": _RECEIVE,
     "transaction": (),
+    "adHocSubProcess": ("role", "candidates", "instruction", "priority"),
     "callActivity": (*(name for name in _WORK_ITEM if name != "escalate_to"), "orchestration"),
     "subProcess": (),
 }
@@ -81,6 +82,8 @@ def _of_activity(element: Element, f: ActivityFields, shared: SharedContext) -> 
     for name in _UNUSED_ORCHESTRATION.get(type, ()):
         if _is_set(element.orchestration, name):
             yield f"orchestration/{name}", f"at a {type}"
+    if f.ad_hoc is not None and type not in ("adHocSubProcess", "callActivity"):
+        yield "ad_hoc", f"at a {type}"
     if f.multi is not None:
         looped = f.multi.mode == "loop"
         for name in _NOT_IN_LOOP if looped else _ONLY_IN_LOOP:

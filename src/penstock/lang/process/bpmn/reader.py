@@ -279,6 +279,8 @@ class _Reader:
             entry["triggered_by_event"] = True
         if tag == "transaction" and node.get("method"):
             entry["method"] = node.get("method")
+        if tag == "adHocSubProcess" and (ad_hoc := self._ad_hoc(node)):
+            entry["ad_hoc"] = ad_hoc
         if tag == "scriptTask":
             self._script(node, entry)
         if tag == "callActivity" and node.get("calledElement"):
@@ -299,6 +301,14 @@ class _Reader:
         for name, what in dict.fromkeys(vendor_tasks.not_read(node, entry | own)):
             self._leave_out(f"«{name}» of", what, node)
         self._store("activities", entry, node)
+
+    def _ad_hoc(self, node: XmlElement) -> dict[str, Any]:
+        ad_hoc: dict[str, Any] = {"ordering": "sequential"} if node.get("ordering") == "Sequential" else {}
+        if until := self._formal(node, "completionCondition", condition=True):
+            ad_hoc["until"] = until
+        if node.get("cancelRemainingInstances") == "false":
+            ad_hoc["cancel_remaining"] = False
+        return ad_hoc | vendors.ad_hoc_steps(node)
 
     def _multi(self, node: XmlElement) -> dict[str, Any]:
         multi_instance = node.first("multiInstanceLoopCharacteristics", BPMN)

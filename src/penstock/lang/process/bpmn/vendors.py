@@ -69,6 +69,12 @@ def _is_starter(child: XmlElement) -> bool:
     return child.name == "potentialStarter" and child.space in CAMUNDA
 
 
+def ad_hoc_steps(ad_hoc: XmlElement) -> dict[str, Any]:
+    """The steps of an ad-hoc sub-process that an expression names, where nobody is asked."""
+    given = [definition.get("activeElementsCollection") for definition in _zeebe(ad_hoc, "adHoc")]
+    return {"steps": expression(given[0])} if given and given[0] else {}
+
+
 def multi_instance_items(multi_instance: XmlElement) -> dict[str, Any]:
     """The list of a multi-instance activity; BPMN itself only has a number."""
     fields: dict[str, Any] = {}

@@ -19,10 +19,10 @@ TASKS = {
     "task": "humanTask", "userTask": "humanTask", "manualTask": "humanTask", "serviceTask": "serviceTask",
     "sendTask": "serviceTask", "receiveTask": "serviceTask", "businessRuleTask": "serviceTask",
     "scriptTask": "scriptTask", "subProcess": "subProcess", "callActivity": "subProcess",
-    "transaction": "subProcess",
+    "transaction": "subProcess", "adHocSubProcess": "subProcess",
 }  # fmt: skip
 #: Activities that hold elements of their own.
-SUB_PROCESSES = ("subProcess", "transaction")
+SUB_PROCESSES = ("subProcess", "transaction", "adHocSubProcess")
 TAGS = {"humanTask": "userTask", "serviceTask": "serviceTask", "scriptTask": "scriptTask", "subProcess": "subProcess"}
 GATEWAYS = ("exclusiveGateway", "parallelGateway", "inclusiveGateway", "eventBasedGateway")
 POSITIONS = {
@@ -45,7 +45,6 @@ EVENT_DECLARATIONS = {
 REFERENCES = {"message": "messageRef", "signal": "signalRef", "error": "errorRef", "escalation": "escalationRef"}
 #: Elements that are not run, and how a finding calls them.
 UNSUPPORTED = {
-    "adHocSubProcess": "ad-hoc sub-process",
     "complexGateway": "complex gateway", "choreographyTask": "choreography", "subChoreography": "choreography",
     "callChoreography": "choreography", "globalTask": "global task", "implicitThrowEvent": "implicit event",
     "event": "plain event",

@@ -28,7 +28,7 @@ _TIMES = {"date": "timeDate", "duration": "timeDuration", "cycle": "timeCycle"}
 _IN_XML = {
     "activities": {
         "id", "name", "type", "bpmn", "parent", "documentation", "default", "is_for_compensation", "triggered_by_event",
-        "method", "python_code", "message", "multi", "instantiate",
+        "method", "ad_hoc", "python_code", "message", "multi", "instantiate",
     },
     "gateways": {"id", "name", "type", "default", "all_events", "instantiate", "parent", "documentation"},
     "events": {
@@ -181,6 +181,10 @@ class _Writer:
             attributes["isForCompensation"] = "true"
         if activity.get("triggered_by_event"):
             attributes["triggeredByEvent"] = "true"
+        ad_hoc = activity.get("ad_hoc") or {}
+        if tag == "adHocSubProcess":
+            attributes |= {"ordering": "Sequential"} if ad_hoc.get("ordering") == "sequential" else {}
+            attributes |= {"cancelRemainingInstances": "false"} if ad_hoc.get("cancel_remaining") is False else {}
         if activity.get("method"):
             attributes["method"] = str(activity["method"])
         script = self.scripts.get(activity["id"]) or {}
@@ -203,6 +207,8 @@ class _Writer:
             inner.append(f"{'  ' * (depth + 1)}<bpmn:script>{xml_text(text)}</bpmn:script>")
         if tag in SUB_PROCESSES:
             inner += self._level(activity["id"], depth + 1)
+        if ad_hoc.get("until"):
+            inner.append(_formal_expression("completionCondition", ad_hoc["until"], depth + 1))
         return self._element(tag, attributes, inner, depth)
 
     def _gateway(self, gateway: Mapping[str, Any], depth: int) -> list[str]:
@@ -368,6 +374,9 @@ class _Writer:
         if collection == "activities" and isinstance(multi, Mapping):
             if set(multi) - {"mode", "again", "most", "count", "until"} or not isinstance(multi.get("count", ""), str):
                 settings["multi"] = dict(multi)
+        ad_hoc = entry.get("ad_hoc")
+        if collection == "activities" and isinstance(ad_hoc, Mapping) and ad_hoc.get("steps"):
+            settings["ad_hoc"] = dict(ad_hoc)
         return settings
 
     def _documentation_and_extension(
@@ -408,6 +417,8 @@ def _formal_expression(tag: str, value: Any, depth: int) -> str:
 def _tag(activity: Mapping[str, Any]) -> str:
     if activity.get("bpmn"):
         return str(activity["bpmn"])
+    if activity.get("ad_hoc"):
+        return "adHocSubProcess"
     called = isinstance(activity.get("orchestration"), Mapping) and activity["orchestration"].get("sub_process")
     return (
         "callActivity"

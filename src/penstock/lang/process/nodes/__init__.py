@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.nodes import (
+    ad_hoc,
     events,
     gateways,
     messages,
@@ -20,7 +21,7 @@ ELEMENT_TYPES: dict[str, ElementType] = {
     type.name: type
     for type in (
         tasks.HUMAN_TASK, tasks.SERVICE_TASK, script_task.SCRIPT_TASK, rule_task.RULE_TASK, messages.SEND_TASK,
-        messages.RECEIVE_TASK, sub_process.EMBEDDED, transaction.TRANSACTION, sub_process.CALL_ACTIVITY,
+        messages.RECEIVE_TASK, sub_process.EMBEDDED, transaction.TRANSACTION, ad_hoc.AD_HOC, sub_process.CALL_ACTIVITY,
         gateways.EXCLUSIVE, gateways.PARALLEL, gateways.INCLUSIVE_GATEWAY, gateways.EVENT_BASED,
         events.START, events.END, events.CATCH, events.THROW, events.BOUNDARY,
     )
@@ -39,6 +40,8 @@ def type_of(element: Element, graph: ProcessGraph) -> ElementType:
     if activity.type == "subProcess":
         if not graph.is_embedded(element):
             return ELEMENT_TYPES["callActivity"]
+        if graph.is_ad_hoc(element.id):
+            return ELEMENT_TYPES["adHocSubProcess"]
         return ELEMENT_TYPES["transaction" if graph.is_transaction(element.id) else "subProcess"]
     if activity.tool and activity.type != "humanTask" and activity.bpmn != "receiveTask":
         return ELEMENT_TYPES["serviceTask"]

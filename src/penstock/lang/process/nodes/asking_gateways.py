@@ -18,7 +18,7 @@ from penstock.net.model import MERGE, Node, Work
 
 _ANSWER = "choice"
 #: Whoever has finished what the token comes from, else the initiator.
-_PREVIOUS = (
+PREVIOUS = (
     "fn.if(fn.length(sys.done_by) > 0, "
     "{'type': 'any_of', 'targets': fn.map(sys.done_by, user => fn.concat('user:', user))}, "
     f"{only_user(INITIATOR)})"
@@ -96,7 +96,7 @@ def _candidates(ask: Ask, context: LoweringContext) -> Any:
     if ask.who == "anyone":
         return None
     if ask.who == "previous":
-        return {"$expr": _PREVIOUS}
+        return {"$expr": PREVIOUS}
     if ask.who == "initiator":
         return {"$expr": only_user(INITIATOR)}
     if is_target(ask.who):

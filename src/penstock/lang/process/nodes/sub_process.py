@@ -11,6 +11,7 @@ from penstock.lang.contract import Lowered
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
 from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields, single_node
+from penstock.lang.process.nodes.level_entries import frame_entry, listening_start
 from penstock.lang.process.nodes.multi_instance import instance_body, scope_node
 from penstock.net.calls import AGAIN
 from penstock.net.codec import content_hash
@@ -25,21 +26,11 @@ def lower_embedded(context: LoweringContext) -> Fragment:
 def level_body(context: LoweringContext) -> tuple[Body, tuple[Set, ...]]:
     """How often the elements of a sub-process are done, and which variables get the results."""
     f = activity_fields(context)
-    entry = (
-        listening_start(context.id) if context.shared.graph.event_sub_processes(context.id) else level_entry(context.id)
-    )
+    graph = context.shared.graph
+    listens = bool(graph.event_sub_processes(context.id))
+    entry = listening_start(context.id) if listens else frame_entry(context.id, graph)
     body = Body(mode="one", entry=entry, names={}) if f.multi is None else instance_body(f.multi, entry, context)
     return body, (Set(name=f.multi.collect, expr="output"),) if f.multi is not None and f.multi.collect else ()
-
-
-def level_entry(level: str) -> str:
-    """The id of the node that is added where a level begins."""
-    return f"{level}.start"
-
-
-def listening_start(level: str) -> str:
-    """The id of the node that is added before the scope of a level with event sub-processes."""
-    return f"{level}.begin"
 
 
 def lower_call(context: LoweringContext) -> Fragment:
