@@ -11,6 +11,7 @@ import pytest
 
 from penstock.lang.compile import compile_document
 from penstock.net.model import (
+    ALL,
     ANY,
     DIAGRAM,
     INCLUSIVE,
@@ -419,3 +420,11 @@ def test_all_levels_of_a_net_share_what_may_be_looked_at(monkeypatch: pytest.Mon
         verdicts(many, budget=50)
     with limited_markings(20):
         assert {v.status for v in verdicts(net("s>a a>x")).values()} == {"sound"}
+
+
+def test_a_default_beside_a_way_without_a_guard() -> None:
+    """It is never taken: a join that waits for it, too, waits for ever."""
+
+    ways = "s>a a!>j a>c c>j j>x"
+    assert verdict(net(ways, node("a", "every"), node("j", join=MERGE))).status == "sound"
+    assert verdict(net(ways, node("a", "every"), node("j", join=ALL))).status != "sound"

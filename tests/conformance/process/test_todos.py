@@ -13,7 +13,7 @@ from penstock.errors import ProcessInvalid
 from penstock.lang.process.drawing import Drawing, read_drawing
 from penstock.lang.process.todos import Todo, accepted, answered, todos_of
 from penstock.lang.process.todos.spoken_times import spoken_time
-from tests.conformance.process.make import event, gateway, process, task
+from tests.conformance.process.make import as_bytes, event, gateway, process, task
 
 HEAD = '<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:tests">'
 
@@ -216,6 +216,7 @@ def test_a_timer_proposes_what_its_name_says() -> None:
         ("24h", ("duration", "PT24H")), ("Wait for two hours", ("duration", "PT2H")),
         ("5분 대기", ("duration", "PT5M")),
         ("every 10 minutes", ("cycle", "R/PT10M")), ("매일", ("cycle", "R/P1D")), ("R3/PT1H", ("cycle", "R3/PT1H")),
+        ("Timeout (7 days)", ("duration", "P7D")), ("Reminder [every 2 days]", ("cycle", "R/P2D")),
         ("2026-12-24", ("date", "2026-12-24")), ("매일 9시", None), ("Invoice is due", None), ("in March", None),
         ("3", None), ("days", None), ("12 o'clock", None), ("", None),
     ],
@@ -223,6 +224,111 @@ def test_a_timer_proposes_what_its_name_says() -> None:
 def test_times_that_people_write(text: str, time: tuple[str, str] | None) -> None:
     """P-X.25: «매일 9시» is not guessed."""
     assert spoken_time(text) == time
+
+
+# ---- activities ------------------------------------------------------------------------------------------------------
+
+
+def one_step(**fields: Any) -> Drawing:
+    return of(process([task("Z"), task("A", **{"name": "Do it", **fields})], ["Z>A"]))
+
+
+PERSON = {"by": "person"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "message", "by_hand", "bad", "refusal"),
+    [
+        ({"type": "scriptTask"}, "script", "«Do it» has no script.", {"code": "result = {'a': 1}"}, {"code": "a ="},
+         ("expression_syntax", "/code")),
+        ({"type": "serviceTask", "bpmn": "businessRuleTask"}, "rules", "«Do it» does not say which rules decide.",
+         {"rule_pack": "limits"}, {"rule_pack": 7}, ("missing_field", "/rule_pack")),
+        ({"type": "serviceTask", "bpmn": "serviceTask"}, "service",
+         "Nothing says what does «Do it», so a person has to.", {"job": "pay"}, {"job": ""}, ("missing_field", "/job")),
+        ({"type": "serviceTask", "tool": "t", "params": {"a": "${b ==}"}}, "service",
+         "What «Do it» is given cannot be read:", {"tool": "t"}, {}, ("missing_field", "")),
+        ({"type": "subProcess", "bpmn": "callActivity"}, "called_process",
+         "«Do it» does not say which process it calls.", {"process": "other"}, {"process": None},
+         ("missing_field", "/process")),
+        ({"type": "subProcess", "bpmn": "subProcess"}, "called_process", "«Do it» holds nothing.", PERSON,
+         {"by": "robot"}, ("wrong_type", "/by")),
+        ({"type": "subProcess", "bpmn": "callActivity", "orchestration": {"sub_process": "x"}}, "called_process",
+         "«Do it» calls the process «x», which is not there.", PERSON, {"x": 1}, ("unknown_field", "/x")),
+    ],
+)  # fmt: skip
+def test_what_a_machine_would_do_a_person_can(
+    fields: dict[str, Any], kind: str, message: str, by_hand: dict[str, Any], bad: dict[str, Any],
+    refusal: tuple[str, str],
+) -> None:  # fmt: skip
+    """P-X.17, P-X.4, P-X.25: no script, no rules, nothing that serves, nothing that is called."""
+    broken = one_step(**fields)
+    todo = only(broken)
+    assert (todo.kind, todo.key, todo.proposals[0].kind) == (kind, f"{kind}:p:A", "person")
+    assert todo.message.startswith(message)
+    assert todo.proposals[0].message == "A person does «Do it»."
+    by_person = answered(broken, todo.key, todo.proposals[0].answer)
+    assert todos_of(by_person) == []
+    other = of(process([task("O")], [], process_definition_id="other", process_definition_name="Other"))
+    if "params" not in fields:
+        finished = Drawing((*answered(broken, todo.key, by_hand).definitions, *other.definitions))
+        assert todos_of(finished) == []
+    assert refused(broken, todo.key, bad) == refusal
+
+
+def test_a_script_in_another_language_is_a_todo() -> None:
+    """P-X.25: it is shown, and a person or Python does it."""
+    broken = drawing('<scriptTask id="A" name="Sum" scriptFormat="groovy"><script>a + b</script></scriptTask>')
+    todo = only(broken)
+    assert todo.message == "«Sum» has a script in groovy, which is not run here."
+    assert todo.facts == {"format": "groovy", "code": "a + b"}
+    assert todos_of(answered(broken, todo.key, PERSON)) == []
+    assert todos_of(answered(broken, todo.key, {"code": "result = {'sum': a + b}"})) == []
+
+
+def test_calls_between_the_definitions_of_a_drawing_resolve() -> None:
+    """P-X.4: what is wrong in the called one is told there, and not at the call."""
+    calls = process([task("A", type="subProcess", orchestration={"sub_process": "q"})], [])
+    called = {**CHOICE.definition("p"), "process_definition_id": "q"}
+    assert [todo.key for todo in todos_of(of(calls, called))] == ["gateway_conditions:q:g"]
+
+
+def test_processes_of_the_tenant_resolve() -> None:
+    """P-X.4."""
+    calls = of(process([task("A", type="subProcess", orchestration={"sub_process": "q"})], []))
+    known = as_bytes(process([task("B")], [], process_definition_id="q"))
+    assert [todo.kind for todo in todos_of(calls)] == ["called_process"]
+    assert todos_of(calls, {"q": known}.__getitem__) == []
+
+
+def test_several_instances_ask_how_many() -> None:
+    """P-X.25: the person of the step before says it."""
+    broken = one_step(multi={"mode": "parallel"})
+    todo = only(broken)
+    assert todo.message == "«Do it» is done several times, and nothing says how often."
+    assert todo.proposals[0].message == "Whoever has done «Z» says how often it is done."
+    assert todos_of(answered(broken, todo.key, todo.proposals[0].answer)) == []
+    for given in ({"count": 3}, {"count": "${n}"}, {"items": "orders"}):
+        assert todos_of(answered(broken, todo.key, given)) == [], given
+    assert refused(broken, todo.key, {"count": -1}) == ("wrong_type", "/count")
+    assert refused(broken, todo.key, {"count": True}) == ("wrong_type", "/count")
+    assert refused(broken, todo.key, {"items": "a b c"}) == ("expression_syntax", "/items")
+    assert refused(broken, todo.key, {"ask": "kim"}) == ("bad_target", "/ask")
+    assert refused(broken, todo.key, {}) == ("missing_field", "")
+
+
+def test_a_loop_asks_whether_it_goes_on() -> None:
+    """P-X.25."""
+    form = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
+    broken = one_step(multi={"mode": "loop"}, form=form)
+    todo = only(broken)
+    assert todo.message == "«Do it» is done again and again, and nothing says when that ends."
+    done = answered(broken, todo.key, todo.proposals[0].answer)
+    assert todos_of(done) == []
+    assert done.definition("p")["activities"][1]["form"]["required"] == ["sum", "again"]
+    assert todos_of(answered(broken, todo.key, {"again": "more == true"})) == []
+    assert todos_of(answered(broken, todo.key, {"most": 3})) == []
+    assert refused(broken, todo.key, {"most": 0}) == ("wrong_type", "/most")
+    assert refused(broken, todo.key, {"again": "=("}) == ("expression_syntax", "/again")
 
 
 # ---- all of them -----------------------------------------------------------------------------------------------------

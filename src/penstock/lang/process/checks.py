@@ -10,7 +10,7 @@ from penstock.lang.process.event_positions import TRIGGERS
 from penstock.lang.process.fields import ASSIGNMENT_RULES, ActivityFields, EventFields
 from penstock.lang.process.graph import link_name
 from penstock.lang.process.lowering_context import SharedContext
-from penstock.lang.process.nodes.asking_gateways import asks
+from penstock.lang.process.nodes.asking import asks
 from penstock.lang.process.nodes.candidates import role_of
 from penstock.lang.process.nodes.event_triggers import each_trigger, event_fields, refuse_event
 from penstock.lang.process.rule_categories import CATEGORY
@@ -24,7 +24,7 @@ from penstock.lang.schemas import schema_problem
 from penstock.net.checks import check
 from penstock.net.model import Net
 
-_RULE = re.compile(r"(user|role|group):\S+\Z")
+_RULE = re.compile(r"(user|role|group):\S(.*\S)?\Z")
 #: Types that a program may register, too.
 _FROM_PROGRAM = ("agent", "tool")
 _CONDITIONAL_GATEWAYS = ("exclusiveGateway", "inclusiveGateway")

@@ -82,6 +82,7 @@ class Multi(Fields):
     mode: Literal["parallel", "sequential", "loop"] = "parallel"
     items: Annotated[str | None, Meta(description="An expression that gives a list.")] = None
     count: Annotated[str | int | None, Meta(description="How many, or an expression that says it.")] = None
+    ask: Annotated[str, Meta(description="Who is asked how many: previous, initiator, anyone, role:NAME …")] = ""
     item: Annotated[str, Meta(description="The name of an instance's item, also in sub-processes.")] = ""
     until: Annotated[
         str | None, Meta(description="Completion condition over nrOfInstances, nrOfCompletedInstances and the like.")

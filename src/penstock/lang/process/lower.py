@@ -12,7 +12,7 @@ from penstock.lang.process.graph import ProcessGraph, waits_for_events
 from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
 from penstock.lang.process.nodes import type_of
 from penstock.lang.process.nodes.ad_hoc import chosen_steps, with_completion
-from penstock.lang.process.nodes.asking_gateways import asks, choice_guard
+from penstock.lang.process.nodes.asking import asks, choice_guard, with_asked_count
 from penstock.lang.process.nodes.candidates import starters_of
 from penstock.lang.process.nodes.contract import Fragment, came, link
 from penstock.lang.process.nodes.conversation import start_sets
@@ -145,7 +145,7 @@ def _lower_element(element: Element, shared: SharedContext) -> Fragment:
     if element.activity.triggered_by_event:
         return fragment.changed(fragment.core, scope=shared.outer_scope(element.fields.parent))
     fragment = _with_boundary_events(with_compensation(fragment, context), element, shared)
-    fragment = with_messages(fragment, context)
+    fragment = with_messages(with_asked_count(fragment, context), context)
     if shared.graph.is_ad_hoc(element.fields.parent):
         fragment = with_completion(fragment, context)
     flows = shared.graph.outgoing[element.id]

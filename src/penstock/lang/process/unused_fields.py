@@ -51,7 +51,7 @@ _UNUSED_ORCHESTRATION = {
     "businessRuleTask": (*_CALL, *_AGENT_LIMITS), "sendTask": (*_CALL, *_AGENT_LIMITS),
 }  # fmt: skip
 #: Fields of several instances: those a loop does not use, and those that only a loop uses.
-_NOT_IN_LOOP, _ONLY_IN_LOOP = ("items", "count", "until"), ("again", "most", "test_before")
+_NOT_IN_LOOP, _ONLY_IN_LOOP = ("items", "count", "until", "ask"), ("again", "most", "test_before")
 
 
 def report_unused_fields(element: Element, shared: SharedContext) -> None:

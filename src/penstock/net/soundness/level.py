@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.net.analysis import EXPIRED, always_merges
-from penstock.net.graph import NetGraph, reachable
+from penstock.net.graph import Adjacency, NetGraph, reachable
 from penstock.net.model import Node
 
 SINK = 0  # the node where tokens end
@@ -57,7 +57,8 @@ class Level:
         self.last: list[int] = []
         nodes = graph.net.nodes
         here = [v for v, node in enumerate(nodes) if node.scope == scope and not node.off_path]
-        within = reachable(len(nodes), graph.succ, starts)
+        self._never = {e for v in here for e in _defaults_beside_free_ways(graph, v) if _is_never(e, graph)}
+        within = reachable(len(nodes), self._successors(), starts)
         branches = len(starts) == 1 and bool(scope)
         members = [v for v in here if within[v]]
         #: Nodes that can never run; in a scope they may belong to another branch.
@@ -85,9 +86,17 @@ class Level:
             self._part(self._leave[v], _splits(node, graph, v), v)
         inside = set(members)
         for v in members:
-            self._joins(v, {e: self._edge_in(e, v) for e in graph.ins[v] if graph.src[e] in inside})
+            ways = (e for e in graph.ins[v] if graph.src[e] in inside and e not in self._never)
+            self._joins(v, {e: self._edge_in(e, v) for e in ways})
         #: One end, reached in one way: then exactly one token must come there.
         self.strict = len(self.ins[SINK]) == 1 and not self.ends_all
+
+    def _successors(self) -> Adjacency:
+        """Of every node of the net, by ways that can be taken."""
+        graph = self.graph
+        if not self._never:
+            return graph.succ
+        return [[graph.dst[e] for e in outs if e not in self._never] for outs in graph.outs]
 
     def end_each(self) -> None:
         """Lets the one end take each of several tokens, as an end event does: each of its ways in, and of the merges
@@ -255,6 +264,20 @@ def _ports(node: Node, graph: NetGraph, ports: dict[str, list[int]]) -> Split:
     return Split("and", (choice, *extra))
 
 
+def _defaults_beside_free_ways(graph: NetGraph, v: int) -> list[int]:
+    """A default is taken when no other way is; beside a way without a guard that is never."""
+    if graph.net.nodes[v].split == "all":
+        return []
+    edges = graph.edges
+    free = {edges[e].port for e in graph.outs[v] if edges[e].guard is None and not edges[e].default}
+    return [e for e in graph.outs[v] if edges[e].default and edges[e].guard is None and edges[e].port in free]
+
+
+def _is_never(e: int, graph: NetGraph) -> bool:
+    """Is a way that is not taken as good as not there? Whoever waits for all of its ways waits for this one, too."""
+    return graph.net.nodes[graph.dst[e]].join.mode != "all"
+
+
 def _port(node: Node, graph: NetGraph, ways: list[int]) -> Split:
     guarded = [e for e in ways if graph.edges[e].guard is not None]
     default = [e for e in ways if graph.edges[e].default and graph.edges[e].guard is None]
@@ -264,7 +287,8 @@ def _port(node: Node, graph: NetGraph, ways: list[int]) -> Split:
         return Split("xor", (*ways, END) if ends else tuple(ways))
     always = [*free, *default] if node.split == "all" else free
     if always:
-        maybe = [Split("xor", (e, NOTHING)) for e in guarded]
+        held = [e for e in default if node.split != "all" and not _is_never(e, graph)]
+        maybe = [Split("xor", (e, NOTHING)) for e in (*guarded, *held)]
         return Split("and", (*always, *maybe))
     if node.split == "all":
         return Split("or", (*guarded, END))

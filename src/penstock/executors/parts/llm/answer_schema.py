@@ -24,6 +24,9 @@ def answer_mismatch(value: Any, schema: Any, at: str = "answer") -> str | None:
     if isinstance(value, dict):
         return _object(value, schema, at)
     if isinstance(value, list):
+        least = schema.get("minItems")
+        if isinstance(least, int) and len(value) < least:
+            return f"{at} must have at least {least} {'entry' if least == 1 else 'entries'}"
         for index, item in enumerate(value):
             if wrong := answer_mismatch(item, schema.get("items"), f"{at}[{index}]"):
                 return wrong

@@ -333,7 +333,7 @@ class _Reader:
         return multi
 
     def _script(self, node: XmlElement, entry: dict[str, Any]) -> None:
-        """P-X.25: only Python scripts are run; a script in another language is kept and listed as unsupported."""
+        """P-X.25: only Python scripts are run; a script in another language is kept beside the elements."""
         format = node.get("scriptFormat")
         if format.lower() in ("python", "python3", "text/x-python", "application/x-python"):
             entry["python_code"] = node.child_text("script", BPMN)
@@ -344,8 +344,6 @@ class _Reader:
                 "format": format,
                 "text": node.child_text("script", BPMN),
             }
-            if format:
-                self._add_unsupported(f"script in {format[:40]}", node)
 
     def _gateway(self, node: XmlElement, parent: str) -> None:
         entry: dict[str, Any] = {"id": self._id(node), "name": node.get("name"), "type": node.name}

@@ -13,7 +13,7 @@ from typing import Any
 from penstock.lang.process.choices import different
 from penstock.lang.process.expression_names import quoted
 from penstock.lang.process.lowering_context import LoweringContext, SharedContext, check_expression, steps_scope
-from penstock.lang.process.nodes.asking_gateways import PREVIOUS
+from penstock.lang.process.nodes.asking import PREVIOUS
 from penstock.lang.process.nodes.candidates import candidates_of, role_of
 from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields, link
 from penstock.lang.process.nodes.level_entries import ad_hoc_of, frame_entry, level_entry

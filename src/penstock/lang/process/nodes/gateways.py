@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.lang.process.event_positions import AMONG_SEVERAL
 from penstock.lang.process.lowering_context import LoweringContext
-from penstock.lang.process.nodes.asking_gateways import ask_fragment, asks
+from penstock.lang.process.nodes.asking import ask_fragment, asks
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, ElementType, Fragment, single_node
 from penstock.lang.process.nodes.event_triggers import each_trigger, trigger_of
 from penstock.lang.process.nodes.messages import message_trigger, task_message_name

@@ -8,11 +8,12 @@ from typing import Any
 from penstock.lang.process.expression_names import COUNTS, INSTANCE, SHORT, replaced_names
 from penstock.lang.process.fields import Multi
 from penstock.lang.process.lowering_context import LoweringContext
+from penstock.lang.process.nodes.asking import COUNT, MOST_INSTANCES
 from penstock.lang.process.nodes.contract import Fragment, activity_fields
 from penstock.net.model import MERGE, Body, Node, Set
 
 #: A count of instances becomes a list of that length, cut out of this text: so many are possible.
-_DIGITS = "0" * 1000
+_DIGITS = "0" * MOST_INSTANCES
 #: How many rounds there have been: before the first one none.
 _ROUNDS = "(loopRound + 1)"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -84,6 +85,8 @@ def _counts(text: str | None) -> dict[str, str]:
 
 
 def _items(multi: Multi, context: LoweringContext) -> str:
+    if multi.ask and multi.items is None and multi.count is None:
+        return _list_of_length(f"fn.round(default.{COUNT})")
     if (multi.items is None) == (multi.count is None):
         hint = "Write `items: orders`, or `count: 3`."
         context.error("missing_field", "Several instances have either «items» or «count».", "multi", hint=hint)

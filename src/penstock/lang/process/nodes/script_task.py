@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from penstock.lang.process.fields import TopFields
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
 from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields
@@ -21,13 +22,23 @@ def lower(context: LoweringContext) -> Fragment:
 
 def code_args(context: LoweringContext) -> dict[str, Any]:
     f = activity_fields(context)
-    if not (f.python_code or "").strip():
+    if not (f.python_code or "").strip() and (format := script_format(context.id, context.shared.definition.top)):
+        message = f"«{context.element.name}» has a script in {format[:40]}, which is not run here."
+        context.error("bpmn_not_supported", message, hint="Write it in Python, or let a person do it.")
+    elif not (f.python_code or "").strip():
         hint = 'Write `"python_code": "result = {\'total\': amount * 2}"`.'
         context.error("missing_field", "A scriptTask needs «python_code».", hint=hint)
     states_timeout = "timeout_s" in (f.orchestration or {})
     limit = context.element.orchestration.timeout_s if states_timeout else TIME_LIMIT
     code = f.python_code or ""
     return {"language": "python", "code": code, "timeout": limit, "inputs": _inputs(code)}
+
+
+def script_format(id: str, top: TopFields) -> str:
+    """The language of a script that a BPMN file has, and that is not run."""
+    kept = top.extensions.get("script")
+    script = kept.get(id) if isinstance(kept, dict) else None
+    return str(script.get("format") or "") if isinstance(script, dict) and script.get("text") else ""
 
 
 def _inputs(code: str) -> dict[str, Any]:

@@ -9,7 +9,19 @@ import msgspec
 from penstock.errors import ProcessInvalid
 from penstock.lang.contract import Resolve
 from penstock.lang.process.drawing import Drawing
-from penstock.lang.process.todos import black_box, event_names, finding, gateway_conditions, pool, timer_value
+from penstock.lang.process.todos import (
+    black_box,
+    called_process,
+    event_names,
+    finding,
+    gateway_conditions,
+    pool,
+    repetition,
+    rules,
+    script,
+    service,
+    timer_value,
+)
 from penstock.lang.process.todos.checked import CheckedDrawing, checked
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
 from penstock.lang.process.todos.edit import refusal
@@ -19,7 +31,8 @@ TODO_TYPES: dict[str, TodoType] = {
     type.kind: type
     for type in (
         pool.TODO, black_box.TODO,
-        gateway_conditions.TODO, event_names.MESSAGE_NAME, event_names.SIGNAL_NAME, timer_value.TODO, finding.TODO,
+        gateway_conditions.TODO, event_names.MESSAGE_NAME, event_names.SIGNAL_NAME, timer_value.TODO, script.TODO,
+        rules.TODO, service.TODO, called_process.TODO, repetition.INSTANCES, repetition.LOOP, finding.TODO,
     )
 }  # fmt: skip
 #: One proposal may bring another to-do to light; a drawing that is not at rest after so many rounds is left there.

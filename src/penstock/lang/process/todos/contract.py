@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from penstock.lang.process.drawing import Drawing
-from penstock.lang.process.todos.checked import CheckedDrawing
+from penstock.lang.process.schema import Element
+from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name, type_of_element
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -38,6 +39,18 @@ class Todo(msgspec.Struct, frozen=True):
     proposals: list[Proposal] = []
     covers: list[str] = []  # other elements that its answer completes
     form: dict[str, Any] = {}  # JSON Schema of an answer that somebody writes himself; empty: only a change of the file
+
+
+def element_todo(
+    kind: str, process: CheckedProcess, element: Element, message: str, hint: str, *, required: bool = True,
+    facts: dict[str, Any] | None = None, proposals: Iterable[Proposal] = (), form: dict[str, Any] | None = None,
+) -> Todo:  # fmt: skip
+    """The to-do of one element."""
+    return Todo(
+        key=f"{kind}:{process.id}:{element.id}", kind=kind, process=process.id, element=element.id,
+        element_type=type_of_element(element), name=drawn_name(element), message=message, hint=hint,
+        required=required, facts=facts or {}, proposals=list(proposals), form=form or {},
+    )  # fmt: skip
 
 
 class TodoPlace(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.fields import EventFields
 from penstock.lang.process.schema import Element
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name, type_of_element
-from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
+from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType, element_todo
 from penstock.lang.process.todos.edit import entry_of, known_members, text_at, with_fields
 
 Trigger = Literal["message", "signal"]
@@ -92,12 +92,11 @@ def _todo(process: CheckedProcess, element: Element, trigger: Trigger, proposal:
     starts = event is not None and event.position == "start" and not event.parent
     sends = event is not None and event.position in ("throw", "end") or type_of_element(element) == "sendTask"
     what = "starts with" if starts else "sends" if sends else "waits for"
-    return Todo(
-        key=f"{trigger}_name:{process.id}:{element.id}", kind=f"{trigger}_name", process=process.id,
-        element=element.id, element_type=type_of_element(element), name=drawn_name(element),
-        message=f"{process.drawn(element)} {what} a {trigger} without a name.", hint=_HINT, required=not starts,
-        facts={"position": event.position if event is not None else "sendTask" if sends else "receiveTask"},
-        proposals=[proposal], form=_FORM,
+    facts = {"position": event.position if event is not None else "sendTask" if sends else "receiveTask"}
+    message = f"{process.drawn(element)} {what} a {trigger} without a name."
+    return element_todo(
+        f"{trigger}_name", process, element, message, _HINT, required=not starts, facts=facts, proposals=[proposal],
+        form=_FORM,
     )  # fmt: skip
 
 

@@ -33,9 +33,10 @@ def _todo(process: CheckedProcess, node: str, findings: list[Finding]) -> Todo:
     raw = listed.get(node, {})
     name = drawn_name(element) if element is not None else str(raw.get("name") or "")
     type = type_of_element(element) if element is not None else str(raw.get("element") or "process")
+    messages = dict.fromkeys(" ".join(finding.message.split()) for finding in findings)
     return Todo(
         key=f"{KIND}:{process.id}:{node}", kind=KIND, process=process.id, element=node, element_type=type, name=name,
-        message=" ".join(dict.fromkeys(finding.message for finding in findings)), hint=findings[0].hint,
+        message=" ".join(messages), hint=findings[0].hint,
         facts={"rules": list(dict.fromkeys(finding.rule for finding in findings))},
     )  # fmt: skip
 

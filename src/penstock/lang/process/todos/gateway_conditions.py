@@ -9,14 +9,14 @@ from penstock.lang.process.choices import choice_labels, target_name
 from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.nodes.candidates import is_target
 from penstock.lang.process.schema import Element
-from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name, type_of_element
-from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
+from penstock.lang.process.todos.asked import WHO, asked_words, who_is_asked
+from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name
+from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType, element_todo
 from penstock.lang.process.todos.edit import entry_of, known_members, refusal, text_at, with_fields
 from penstock.lang.process.todos.expressions import checked_expression
 
 KIND = "gateway_conditions"
 _TYPES = ("exclusiveGateway", "inclusiveGateway")
-_WHO = ("previous", "initiator", "anyone")
 _UNREAD = ("expression_syntax", "expression_language")
 _RULES = ("gateway_without_conditions", "condition_missing", *_UNREAD, "wrong_type", "condition_conflict")
 _HINT = "Take the proposal, or write a condition for each way; one of them may be the default."
@@ -52,22 +52,17 @@ def _todo(process: CheckedProcess, element: Element) -> Todo:
     what = f"a condition that cannot be read: {unread[0].message}" if unread else "no condition that says which"
     if not unread and written:
         what = "no condition for some of them"
-    return Todo(
-        key=f"{KIND}:{process.id}:{element.id}", kind=KIND, process=process.id, element=element.id,
-        element_type=type_of_element(element), name=drawn_name(element), hint=_HINT,
-        message=f"{process.drawn(element)} parts into {ways}, and has {what}.",
-        facts={"choices": choices, "who": steps, **({"unread": [f.message for f in unread]} if unread else {})},
-        proposals=[_proposal(process, element, labels, steps)], form=_form(list(labels)),
-    )  # fmt: skip
+    message = f"{process.drawn(element)} parts into {ways}, and has {what}."
+    facts = {"choices": choices, "who": steps, **({"unread": [f.message for f in unread]} if unread else {})}
+    proposals = [_proposal(process, element, labels, steps)]
+    return element_todo(
+        KIND, process, element, message, _HINT, facts=facts, proposals=proposals, form=_form(list(labels))
+    )
 
 
 def _proposal(process: CheckedProcess, element: Element, labels: dict[str, str], steps: list[str]) -> Proposal:
-    who = _who_is_asked(process, element)
-    asked = {
-        "previous": f"Whoever has done {' or '.join(f'«{step}»' for step in steps)}",
-        "initiator": "Whoever has begun the process",
-        "anyone": "Somebody",
-    }.get(who, f"Whoever has the role «{who[5:]}»")
+    who = who_is_asked(process, element)
+    asked = asked_words(who, process, element)
     several = element.gateway is not None and element.gateway.type == "inclusiveGateway"
     ways = ", ".join(f"«{label}»" for label in labels.values())
     return Proposal(
@@ -75,28 +70,6 @@ def _proposal(process: CheckedProcess, element: Element, labels: dict[str, str],
         answer={"ask": {"who": who, "choices": labels}},
         facts={"who": who, "steps": steps, "choices": list(labels.values())},
     )  # fmt: skip
-
-
-def _who_is_asked(process: CheckedProcess, element: Element) -> str:
-    """A person who did the step before; after a machine those of the gateway's lane, else whoever has begun it, and
-    where nobody begins it anybody."""
-    steps = process.steps_before(element.id)
-    if steps and all(_by_person(step) for step in steps):
-        return "previous"
-    lane = next((lane for lane in process.definition.lanes if element.id in lane.elements and lane.name), None)
-    if lane is not None:
-        role = process.definition.roles.get(lane.role)
-        return f"role:{role.name if role is not None else lane.role or lane.name}"
-    starts = (start.event for start in process.graph.starts(""))
-    by_itself = any(event is not None and event.trigger != "none" for event in starts)
-    return "anyone" if by_itself else "initiator"
-
-
-def _by_person(step: Element) -> bool:
-    f = step.activity
-    if f is None or f.multi is not None or f.type not in ("humanTask", "serviceTask") or f.tool or f.job:
-        return False
-    return f.agent_mode != "AUTONOMOUS" and f.bpmn not in ("sendTask", "receiveTask", "businessRuleTask")
 
 
 def _form(flows: list[str]) -> dict[str, Any]:
@@ -130,7 +103,7 @@ def _ask(ask: Any, flows: list[str]) -> dict[str, Any]:
         raise refusal("wrong_type", "«ask» is a map.", "/ask", 'Write `{"who": "previous"}`.')
     hint = "Write previous, initiator, anyone, user:ID, role:NAME or group:NAME."
     who = text_at({"who": "previous", **ask}, "who", hint)
-    if who not in _WHO and not is_target(who):
+    if who not in WHO and not is_target(who):
         raise refusal("bad_target", f"«{who}» names nobody.", "/ask/who", hint)
     choices = ask.get("choices") or {}
     if not isinstance(choices, dict) or not all(isinstance(label, str) and label for label in choices.values()):

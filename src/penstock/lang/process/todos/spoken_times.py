@@ -38,6 +38,8 @@ _SPOKEN = re.compile(
     rf"(?P<after>(?:\s*(?:{'|'.join(_WORDS_AFTER)}))*)\Z",
     re.I,
 )
+#: a time beside the name: Timeout (7 days)
+_ASIDE = re.compile(r"[(\[]([^()\[\]]+)[)\]]\Z")
 _EVERY = re.compile(r"every|each|alle\b|jede|매|마다", re.I)
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?\Z")
 _DAILY = {"daily": "P1D", "every day": "P1D", "weekly": "P7D", "hourly": "PT1H", "매일": "P1D", "매주": "P7D",
@@ -55,8 +57,8 @@ def spoken_time(text: str) -> tuple[str, str] | None:
         return "date", text
     if (each := _DAILY.get(text.lower())) is not None:
         return "cycle", f"R/{each}"
-    match = _SPOKEN.match(text)
-    if match is None:
+    match = _SPOKEN.match(text) or ((aside := _ASIDE.search(text)) and _SPOKEN.match(aside[1].strip()))
+    if not match:
         return None
     word = match["number"].lower()
     number = int(word) if word.isdigit() else _NUMBERS[word]

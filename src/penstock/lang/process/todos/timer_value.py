@@ -11,8 +11,8 @@ from penstock.lang.process import durations
 from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.schema import Element
 from penstock.lang.process.start_triggers import time_problem
-from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name, type_of_element
-from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
+from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name
+from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType, element_todo
 from penstock.lang.process.todos.edit import entry_of, known_members, refusal, text_at, with_fields
 from penstock.lang.process.todos.expressions import checked_expression
 from penstock.lang.process.todos.spoken_times import spoken_time
@@ -47,11 +47,10 @@ def _todo(process: CheckedProcess, element: Element, written: dict[str, str]) ->
     message = f"{process.drawn(element)} is a timer, and nothing says when it is due."
     if what:
         message = f"{process.drawn(element)} is a timer, and {what} is no time that can be read."
-    return Todo(
-        key=f"{KIND}:{process.id}:{element.id}", kind=KIND, process=process.id, element=element.id,
-        element_type=type_of_element(element), name=drawn_name(element), message=message, hint=_HINT,
-        required=not starts or bool(written), facts={"written": written, "position": event.position},
-        proposals=list(_proposals(element, starts=starts)), form=_FORM,
+    facts = {"written": written, "position": event.position}
+    return element_todo(
+        KIND, process, element, message, _HINT, required=not starts or bool(written), facts=facts,
+        proposals=_proposals(element, starts=starts), form=_FORM,
     )  # fmt: skip
 
 

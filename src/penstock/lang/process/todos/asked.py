@@ -1,0 +1,39 @@
+"""Who is asked at an element: whoever did the step before, else somebody who can know it (P-X.13)."""
+
+from __future__ import annotations
+
+from penstock.lang.process.schema import Element
+from penstock.lang.process.todos.checked import CheckedProcess, drawn_name
+
+WHO = ("previous", "initiator", "anyone")
+_MACHINES = ("sendTask", "receiveTask", "businessRuleTask")
+
+
+def who_is_asked(process: CheckedProcess, element: Element) -> str:
+    """A person who did the step before; after a machine those of the element's lane, else whoever has begun it, and
+    where nobody begins it anybody."""
+    steps = process.steps_before(element.id)
+    if steps and all(_by_person(step) for step in steps):
+        return "previous"
+    lane = next((lane for lane in process.definition.lanes if element.id in lane.elements and lane.name), None)
+    if lane is not None:
+        role = process.definition.roles.get(lane.role)
+        return f"role:{role.name if role is not None else lane.role or lane.name}"
+    starts = (start.event for start in process.graph.starts(""))
+    by_itself = any(event is not None and event.trigger != "none" for event in starts)
+    return "anyone" if by_itself else "initiator"
+
+
+def asked_words(who: str, process: CheckedProcess, element: Element) -> str:
+    if who == "previous":
+        steps = " or ".join(f"«{drawn_name(step) or step.id}»" for step in process.steps_before(element.id))
+        return f"Whoever has done {steps}"
+    words = {"initiator": "Whoever has begun the process", "anyone": "Somebody"}
+    return words.get(who, f"Whoever has the role «{who[5:]}»")
+
+
+def _by_person(step: Element) -> bool:
+    f = step.activity
+    if f is None or f.multi is not None or f.type not in ("humanTask", "serviceTask") or f.tool or f.job:
+        return False
+    return f.agent_mode != "AUTONOMOUS" and f.bpmn not in _MACHINES
