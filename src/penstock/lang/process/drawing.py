@@ -11,6 +11,7 @@ from penstock.lang.process import process_gpt
 from penstock.lang.process.bpmn import whole_file
 from penstock.lang.process.bpmn.encodings import source_text
 from penstock.lang.process.bpmn.file_index import FileIndex, tree_of
+from penstock.lang.process.bpmn.patch import patch
 from penstock.lang.process.bpmn.reader import read_processes, recognise
 from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.read import read_document
@@ -57,7 +58,8 @@ def read_drawing(text: str | bytes, name: str) -> Drawing:
 
 
 def write_drawing(drawing: Drawing) -> str:
-    """The text of the file: its source where nothing has changed."""
-    if drawing.source and drawing.definitions == read_drawing(drawing.source, "").definitions:
-        return drawing.source
-    return write_bpmn(drawing.definitions[0])
+    """The text of the file: its source where nothing has changed, else the source with what has."""
+    if drawing.source:
+        return patch(drawing.source, drawing.definitions)
+    text = write_bpmn(drawing.definitions[0])
+    return patch(text, drawing.definitions) if len(drawing.definitions) > 1 else text

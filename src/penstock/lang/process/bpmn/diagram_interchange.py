@@ -9,16 +9,21 @@ from typing import Any
 from penstock.lang.process.bpmn.vocabulary import DC, DD, DI
 from penstock.lang.process.bpmn.xml_tree import XmlElement, open_tag
 
-_FLAGS = {"isExpanded": "expanded", "isHorizontal": "horizontal", "isMarkerVisible": "marker"}
+FLAGS = {"isExpanded": "expanded", "isHorizontal": "horizontal", "isMarkerVisible": "marker"}
 
 
 def read(root: XmlElement, author_id: Callable[[str], str]) -> dict[str, Any]:
     """{shapes, edges} of the first plane; further planes (collapsed sub-processes) are under `more`."""
-    planes = [plane for diagram in root.all("BPMNDiagram", DI) for plane in diagram.all("BPMNPlane", DI)]
-    diagrams = [{"element": author_id(plane.get("bpmnElement")), **_read_plane(plane, author_id)} for plane in planes]
+    diagrams = [
+        {"element": author_id(plane.get("bpmnElement")), **_read_plane(plane, author_id)} for plane in planes_of(root)
+    ]
     if not diagrams:
         return {}
     return {**diagrams[0], "more": diagrams[1:]} if len(diagrams) > 1 else diagrams[0]
+
+
+def planes_of(root: XmlElement) -> list[XmlElement]:
+    return [plane for diagram in root.all("BPMNDiagram", DI) for plane in diagram.all("BPMNPlane", DI)]
 
 
 def without(diagram: dict[str, Any], hidden: Callable[[str], bool]) -> dict[str, Any]:
@@ -42,7 +47,7 @@ def _read_plane(plane: XmlElement, author_id: Callable[[str], str]) -> dict[str,
         label = _read_label(element)
         if element.name == "BPMNShape":
             shape: dict[str, Any] = {"bounds": _read_bounds(element.first("Bounds", DC))}
-            for name, word in _FLAGS.items():
+            for name, word in FLAGS.items():
                 if element.get(name):
                     shape[word] = element.get(name) == "true"
             shapes[author_id(element.get("bpmnElement"))] = shape | label
@@ -80,40 +85,42 @@ def write_planes(planes: list[Any], root: str, xml_id: Callable[[str], str]) -> 
     lines = []
     for n, plane in enumerate(planes):
         element = xml_id(str(plane.get("element") or root))
-        inner = [line for id, shape in plane.get("shapes", {}).items() for line in _write_shape(xml_id(id), shape, n)]
-        inner += [line for id, edge in plane.get("edges", {}).items() for line in _write_edge(xml_id(id), edge, n)]
+        inner = [line for id, shape in plane.get("shapes", {}).items() for line in write_shape(xml_id(id), shape, n)]
+        inner += [line for id, edge in plane.get("edges", {}).items() for line in write_edge(xml_id(id), edge, n)]
         attributes = {"id": f"plane_{n}", "bpmnElement": element}
         to_xml = ["    " + open_tag("bpmndi:BPMNPlane", attributes), *inner, "    </bpmndi:BPMNPlane>"]
         lines += [f'  <bpmndi:BPMNDiagram id="diagram_{n}">', *to_xml, "  </bpmndi:BPMNDiagram>"]
     return lines
 
 
-def _write_shape(id: str, shape: Any, n: int) -> list[str]:
+def write_shape(id: str, shape: Any, n: int) -> list[str]:
     bounds = shape.get("bounds") if isinstance(shape, Mapping) else shape
     attributes = {"id": f"{id}_di{n or ''}", "bpmnElement": id}
     if isinstance(shape, Mapping):
-        attributes |= {flag: "true" if shape[word] else "false" for flag, word in _FLAGS.items() if word in shape}
-    inner = [_write_bounds(bounds, 4), *_write_label(shape)]
+        attributes |= {flag: "true" if shape[word] else "false" for flag, word in FLAGS.items() if word in shape}
+    inner = [write_bounds(bounds, 4), *_write_label(shape)]
     return ["      " + open_tag("bpmndi:BPMNShape", attributes), *inner, "      </bpmndi:BPMNShape>"]
 
 
-def _write_edge(id: str, edge: Any, n: int) -> list[str]:
+def write_edge(id: str, edge: Any, n: int) -> list[str]:
     points = edge.get("points", []) if isinstance(edge, Mapping) else edge
     attributes = {"id": f"{id}_di{n or ''}", "bpmnElement": id}
-    inner = [f'        <di:waypoint x="{_write_number(x)}" y="{_write_number(y)}" />' for x, y in points]
+    inner = [f'        <di:waypoint x="{write_number(x)}" y="{write_number(y)}" />' for x, y in points]
     return ["      " + open_tag("bpmndi:BPMNEdge", attributes), *inner, *_write_label(edge), "      </bpmndi:BPMNEdge>"]
 
 
 def _write_label(shape: Any) -> list[str]:
     if not isinstance(shape, Mapping) or not shape.get("label"):
         return []
-    return ["        <bpmndi:BPMNLabel>", _write_bounds(shape["label"], 5), "        </bpmndi:BPMNLabel>"]
+    return ["        <bpmndi:BPMNLabel>", write_bounds(shape["label"], 5), "        </bpmndi:BPMNLabel>"]
 
 
-def _write_bounds(bounds: Any, depth: int) -> str:
-    x, y, width, height = (_write_number(value) for value in [*(bounds or []), 0, 0, 0, 0][:4])
+def write_bounds(bounds: Any, depth: int) -> str:
+    x, y, width, height = (write_number(value) for value in [*(bounds or []), 0, 0, 0, 0][:4])
     return f'{"  " * depth}<dc:Bounds x="{x}" y="{y}" width="{width}" height="{height}" />'
 
 
-def _write_number(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(int(value)) if isinstance(value, int) else "0"
+def write_number(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return "0"
+    return str(int(value)) if value == int(value) else str(value)

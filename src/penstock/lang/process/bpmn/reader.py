@@ -49,18 +49,18 @@ class ReadProcess(NamedTuple):
     data: dict[str, Any]
     mark: Mark
     process: XmlElement
-    nodes: dict[str, list[XmlElement]]  # by collection, in the order of its entries
+    entries: dict[str, list[tuple[dict[str, Any], XmlElement]]]  # by collection
 
 
 def read_processes(index: FileIndex) -> list[ReadProcess]:
     """Every process of a file that has elements, executable or not."""
-    read = []
-    for process in index.processes:
-        reader = _Reader(index, whole_file=True)
-        data, mark = reader.read(process)
-        nodes = {name: [node for _, node in entries] for name, entries in reader.collections.items()}
-        read.append(ReadProcess(data, mark, process, nodes))
-    return read
+    return [read_process(index, process) for process in index.processes]
+
+
+def read_process(index: FileIndex, process: XmlElement) -> ReadProcess:
+    reader = _Reader(index, whole_file=True)
+    data, mark = reader.read(process)
+    return ReadProcess(data, mark, process, reader.collections)
 
 
 class _Reader:
@@ -83,8 +83,8 @@ class _Reader:
         self._pools(process)
         self._level(process, "")
         for event, _ in self.collections.get("events", []):
-            if event["position"] == "boundary" and event.get("trigger") == "compensation":
-                event.setdefault("activity", self.handlers.get(event["id"], ""))
+            if event.get("position") == "boundary" and event.get("trigger") == "compensation":
+                event.setdefault("activity", self.handlers.get(str(event.get("id")), ""))
         return self._result(top, process)
 
     def _result(self, top: dict[str, Any], process: XmlElement) -> tuple[dict[str, Any], Mark]:

@@ -50,6 +50,34 @@ def write_bpmn(definition: Mapping[str, Any]) -> str:
     return _Writer(definition).text()
 
 
+class Fragments:
+    """Parts of a file for a definition that is already in it: elements that it has besides, each as its lines."""
+
+    def __init__(self, definition: Mapping[str, Any], xml_ids: Mapping[str, str]) -> None:
+        """`xml_ids`: the ids in the file of those that XML could not hold."""
+        without_file = {name: value for name, value in definition.items() if name != "extensions"}
+        self.writer = _Writer(without_file)
+        self.writer.ids |= xml_ids
+
+    def element(self, collection: str, entry: Mapping[str, Any]) -> list[str]:
+        writer = self.writer
+        by_collection = {"activities": writer._activity, "gateways": writer._gateway, "events": writer._event}
+        return by_collection.get(collection, writer._flow)(entry, 0)
+
+    def process(self) -> list[str]:
+        return self.writer._process()
+
+    def declaration(self, collection: str, entry: Mapping[str, Any]) -> list[str]:
+        return self.writer._declaration(collection, entry)
+
+    def xml_id(self, id: str) -> str:
+        return self.writer._id(id)
+
+    def declarations(self) -> list[str]:
+        """What the elements so far refer to, and the definition does not declare."""
+        return self.writer.added_declarations
+
+
 class _Writer:
     def __init__(self, definition: Mapping[str, Any]) -> None:
         self.definition = definition
@@ -63,11 +91,12 @@ class _Writer:
         self.added_declarations: list[str] = []  # declarations that events need and the definition does not have
         self.added_ids: set[str] = set()
 
-    def text(self) -> str:
         for collection in EVENT_DECLARATIONS:
             for entry in self._all(collection):
                 self.refs[collection, entry.get("code") or entry.get("name") or ""] = entry["id"]
                 self.refs.setdefault((collection, entry.get("name") or ""), entry["id"])
+
+    def text(self) -> str:
         body = self._process()
         spaces = {prefix: space for space, prefix in STANDARD.items()}
         spaces |= {str(prefix): str(space) for prefix, space in (self.file.get("namespaces") or {}).items()}
@@ -84,14 +113,15 @@ class _Writer:
     # -- parts of the file ---------------------------------------------------------------------------------------------
 
     def _declarations(self) -> list[str]:
-        lines = list(self.added_declarations)
-        for collection, (tag, _) in EVENT_DECLARATIONS.items():
-            for entry in self._all(collection):
-                attributes = {"id": entry["id"], "name": entry.get("name", "")} | self._vendor_attributes(entry["id"])
-                if entry.get("code"):
-                    attributes[f"{tag}Code"] = entry["code"]
-                lines += self._element(tag, attributes, self._extension({}, entry["id"]), 1)
-        return lines
+        entries = [(collection, entry) for collection in EVENT_DECLARATIONS for entry in self._all(collection)]
+        return [*self.added_declarations, *(line for each in entries for line in self._declaration(*each))]
+
+    def _declaration(self, collection: str, entry: Mapping[str, Any]) -> list[str]:
+        tag, _ = EVENT_DECLARATIONS[collection]
+        attributes = {"id": self._id(entry["id"]), "name": entry.get("name", "")} | self._vendor_attributes(entry["id"])
+        if entry.get("code"):
+            attributes[f"{tag}Code"] = entry["code"]
+        return self._element(tag, attributes, self._extension({}, entry["id"]), 1)
 
     def _pools(self) -> list[str]:
         pools, other_elements = self._all("pools"), self.file.get("beside") or []

@@ -169,7 +169,17 @@ def open_tag(tag: str, attributes: Mapping[str, str]) -> str:
 
 def xml_text(text: str) -> str:
     """A text as XML can hold it: escaped, without characters that XML does not have."""
-    return escape(_NOT_XML.sub("", text))
+    return escape(plain(text))
+
+
+def as_xml_can_hold(json_text: str) -> str:
+    """A JSON text in which characters that XML does not have are escaped."""
+    return _NOT_XML.sub(lambda match: f"\\u{ord(match[0]):04x}", json_text)
+
+
+def plain(text: str) -> str:
+    """A text without the characters that XML does not have."""
+    return _NOT_XML.sub("", text)
 
 
 def mark_of(value: Any, node: XmlElement) -> Mark:
