@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -50,6 +51,15 @@ class RequestShare:
     def end(self) -> None:
         self.active -= 1
         self._likely_until = time.monotonic() + LIKELY_S
+
+    @contextlib.contextmanager
+    def resting(self) -> Iterator[None]:
+        """A request under way only waits: the engine need not leave it anything."""
+        self.active -= 1
+        try:
+            yield
+        finally:
+            self.active += 1
 
     def is_likely(self) -> bool:
         """Is a request under way, or likely to come soon?"""

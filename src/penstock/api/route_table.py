@@ -15,6 +15,7 @@ from penstock.api.routes import (
     home,
     hooks,
     inbox,
+    jobs,
     limits,
     live,
     me,
@@ -32,7 +33,7 @@ from penstock.api.routes import (
 
 _LANGUAGES = language_routers()
 ROUTES = (
-    me.router, home.router, runs.router, run_views.router, migrations.router, batch.router, inbox.router,
+    me.router, home.router, runs.router, run_views.router, migrations.router, batch.router, inbox.router, jobs.router,
     definitions.router, rollouts.router, deployments.router, hooks.router,
     *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
     stand_ins.router, configs.router, configs.proposed, *proposals.routers, *registry.routers,

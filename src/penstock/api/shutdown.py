@@ -94,6 +94,7 @@ class HttpServer(uvicorn.Server):
     def _end_streams(self) -> None:
         if hasattr(self.server, "hub"):
             self.server.hub.close()
+            self.server.door.jobs.close()
 
     def _stop(self) -> None:
         self.should_exit = True  # not by the signal: it ends well

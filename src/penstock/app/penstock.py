@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a c
     from penstock.app.decision.judgments import Judgment
     from penstock.app.deployments.deployments import Deployments
     from penstock.app.inbox.inbox import Inbox
+    from penstock.app.jobs.jobs import Jobs
     from penstock.app.releases.releases import Releases
     from penstock.app.releases.schedules import TenantSchedules
 
@@ -68,6 +69,13 @@ class Penstock(Runs):
         from penstock.app.releases.schedules import TenantSchedules
 
         return TenantSchedules(self)
+
+    @property
+    def jobs(self) -> Jobs:
+        """What workers outside do: take, extend, answer."""
+        from penstock.app.jobs.jobs import Jobs
+
+        return Jobs(self)
 
     @property
     def inbox(self) -> Inbox:

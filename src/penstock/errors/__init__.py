@@ -62,6 +62,9 @@ from penstock.errors.expressions import ExprUnknownRoot as ExprUnknownRoot
 from penstock.errors.feel import FeelError as FeelError
 from penstock.errors.feel import FeelLimit as FeelLimit
 from penstock.errors.feel import FeelSyntaxError as FeelSyntaxError
+from penstock.errors.jobs import JobLockLost as JobLockLost
+from penstock.errors.jobs import JobNotFound as JobNotFound
+from penstock.errors.jobs import JobOver as JobOver
 from penstock.errors.operations import AuditKeyUnreadable as AuditKeyUnreadable
 from penstock.errors.operations import BreakerNotFound as BreakerNotFound
 from penstock.errors.operations import CheckpointKeyMissing as CheckpointKeyMissing

@@ -15,6 +15,7 @@ from penstock.executors.contract import Done, Executor, Failed, InLanes, Outcome
 from penstock.host.blobs import Blobs
 from penstock.host.executor_queue import DROPPED, ONCE, EffectPlan, ExecutorQueue, InFlight, Slice, request_of
 from penstock.host.gate import Gate, Verdict, Wait, WaitingEffects, place_queue
+from penstock.host.jobs import JOB
 from penstock.host.loaded_run import Ask, LoadedRun
 from penstock.host.worker_limits import QUEUE
 from penstock.kernel.failure import OUTAGE
@@ -34,7 +35,8 @@ GO, WAITS, ANSWERED = range(3)
 
 
 class Dispatch:
-    """`answer` takes every outcome; `call` starts child runs; `wake_up` has the engine look again."""
+    """`answer` takes every outcome; `call` takes what no executor performs: calls of runs, and jobs, unless an executor
+    of this very name performs those, as in tests; `wake_up` has the engine look again."""
 
     def __init__(
         self, store: RunStore, executors: Mapping[str, Executor], services: Services, gate: Gate, blobs: Blobs,
@@ -44,6 +46,7 @@ class Dispatch:
         self.store, self.executors, self.services, self.gate, self.blobs = store, executors, services, gate, blobs
         self.answer, self.call, self.wake_up, self.now = answer, call, wake_up, now
         self.width, self.share = width, share
+        self.performs_jobs = executors.get(JOB) is not None
         self.queues: dict[str, ExecutorQueue] = {}
         self.plans: dict[CNode, EffectPlan] = {}
         self.waiting = WaitingEffects()
@@ -94,7 +97,9 @@ class Dispatch:
     def _plan(self, node: CNode, effect: Effect) -> EffectPlan:
         plan = self.plans.get(node)
         if plan is None:
-            plan = self.plans[node] = EffectPlan(node, effect, self.gate.workers.limited)
+            plan = self.plans[node] = EffectPlan(
+                node, effect, self.gate.workers.limited, outside=node.job and not self.performs_jobs
+            )
         return plan
 
     def _go_all(self, ready: list[InFlight]) -> None:

@@ -58,9 +58,9 @@ class EffectPlan:
 
     __slots__ = ("args", "call", "effect", "falls_back", "gated", "node", "queue", "reports_end")
 
-    def __init__(self, node: CNode, effect: Effect, limited: bool = False) -> None:
+    def __init__(self, node: CNode, effect: Effect, limited: bool = False, *, outside: bool = False) -> None:
         self.node, self.effect = node, effect
-        self.call = node.calls
+        self.call = node.calls or outside  # no executor performs it: another run does, or a worker outside
         rolling = effect.rate is not None and effect.rate.rolling
         #: the gate is told when one has ended
         self.reports_end = bool(

@@ -23,13 +23,15 @@ class InboxReply:
     """The reply to a command of the store's inbox: committed with the turn that took the command (H9); a commit that
     fails leaves the command where it was."""
 
-    __slots__ = ("gone", "no")
+    __slots__ = ("gone", "heard", "no")
 
-    def __init__(self, no: int, gone: Callable[[int], None]) -> None:
-        self.no, self.gone = no, gone
+    def __init__(self, no: int, gone: Callable[[int], None], heard: Reply | None = None) -> None:
+        self.no, self.gone, self.heard = no, gone, heard
 
     def __call__(self, error: PenstockError | None) -> None:
         self.gone(self.no)
+        if self.heard is not None:
+            self.heard(error)
 
     def answer(self, error: PenstockError | None) -> tuple[bytes, int]:
         if error is None:

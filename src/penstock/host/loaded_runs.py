@@ -12,9 +12,12 @@ from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.replay import fold
 from penstock.kernel.run import NO_CAPS, Caps, Run
-from penstock.kernel.state import COMPLETED, PENDING, WAITING, decode_state, new_state
+from penstock.kernel.state import COMPLETED, EFFECT, PENDING, WAITING, decode_state, new_state
 from penstock.net.compiled import Compiled
 from penstock.store.run_store import JournalRow, RunRow, RunStore
+
+#: runs with open jobs that are kept in memory
+WITH_JOBS = 1000
 
 
 def _uncapped(tenant: str) -> Caps:
@@ -25,6 +28,7 @@ class LoadedRuns:
     def __init__(self, store: RunStore, nets: Nets) -> None:
         self.store, self.nets = store, nets
         self.runs: dict[int, LoadedRun] = {}
+        self._with_jobs: dict[int, LoadedRun] = {}  # runs that wait for jobs; whichever moved last is last
         self.unborn: Counter[str] = Counter()  # by tenant: runs that are started and not in the store yet
         self.folded = 0  # facts, ever: what loading has cost
         self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
@@ -140,8 +144,25 @@ class LoadedRuns:
     def unload_idle(self, loaded: LoadedRun) -> None:
         """A run that has ended, or only waits, is forgotten: the store has it, and whoever holds it loads it again."""
         run = loaded.run
-        if run is None or loaded.commands or run.st.asked:
+        if run is None or loaded.commands:
             return
-        if run.st.status in (WAITING, PENDING) or run.st.status >= COMPLETED:
+        if run.st.asked:
+            if run.net.has_jobs:
+                self._rest_with_jobs(loaded)
+        elif run.st.status in (WAITING, PENDING) or run.st.status >= COMPLETED:
             self.runs.pop(loaded.no, None)
             self.unload(loaded)
+
+    def _rest_with_jobs(self, loaded: LoadedRun) -> None:
+        """Runs that only wait for workers outside: those that moved last are kept, whose next answer may be near."""
+        self._with_jobs.pop(loaded.no, None)
+        self._with_jobs[loaded.no] = loaded
+        if len(self._with_jobs) <= WITH_JOBS:
+            return
+        oldest = self._with_jobs.pop(next(iter(self._with_jobs)))
+        run = oldest.run
+        if run is None or oldest.commands or self.runs.get(oldest.no) is not oldest:
+            return
+        if all(firing.phase != EFFECT or run.net.nodes[firing.node].job for firing in run.st.firings.values()):
+            self.runs.pop(oldest.no, None)
+            self.unload(oldest)

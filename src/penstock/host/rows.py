@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.host.jobs import Jobs
 from penstock.host.loaded_run import LoadedRun
 from penstock.host.nets import Nets
 from penstock.host.outbox import Outbox
@@ -24,6 +25,7 @@ class Rows:
     ) -> None:
         self.nets, self.made, self.checkpoint_every = nets, made, checkpoint_every
         self.outbox: Outbox | None = None
+        self.jobs: Jobs | None = None  # None: executors perform them
         self.runtimes = Runtimes()  # what the languages of documents add
         self.on_work_opened: Callable[[str, int], None] = lambda tenant, count: None
         self.on_language_rows: list[Callable[[LoadedRun, int, Batch], None]] = []  # told when a language has added rows
@@ -53,6 +55,8 @@ class Rows:
             self.runtimes.wrote = True
             for listen in self.on_language_rows:
                 listen(live, now, batch)
+        if self.jobs is not None and run.net.has_jobs:
+            self.jobs.write(live, run, facts, now, batch)
         migrated = run.net.hash != st.net and bool(st.net)
         if migrated:
             self._migrated(live, run)

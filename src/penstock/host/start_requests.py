@@ -10,7 +10,7 @@ import msgspec
 from penstock.errors import BadInput, KeyConflict, PenstockError
 from penstock.host.command_inbox import Inbox
 from penstock.host.embedded import Host
-from penstock.host.loaded_run import InboxReply
+from penstock.host.loaded_run import InboxReply, Reply
 from penstock.host.run_ids import RANDOM_BITS, run_id
 
 #: Commands of the inbox are for a run by its number; those that are for none ask for a new one.
@@ -40,12 +40,12 @@ class StartInbox(Inbox):
     """The inbox of a host that also starts runs."""
 
     def __init__(self, host: Host) -> None:
-        super().__init__(host.store, host.turns, host.resume_run if host.alone else None)
+        super().__init__(host.store, host.turns, host.blobs.shelve, host.resume_run if host.alone else None)
         self.host = host
 
-    def take(self, no: int, run: int, body: bytes) -> None:
+    def take(self, no: int, run: int, body: bytes, heard: Reply | None = None) -> None:
         if run != NO_RUN:
-            super().take(no, run, body)
+            super().take(no, run, body, heard)
             return
         self.taken.add(no)
         try:

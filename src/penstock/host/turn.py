@@ -400,5 +400,5 @@ class Turns(TurnRollback):
             if status >= COMPLETED and was < COMPLETED:
                 for ended in self.on_end:
                     ended(loaded)
-            if not run.st.asked:
+            if not run.st.asked or run.net.has_jobs:
                 self.unload_idle(loaded)

@@ -18,6 +18,7 @@ from penstock.host.command_inbox import Inbox
 from penstock.host.dispatch import Dispatch
 from penstock.host.gate import Gate
 from penstock.host.intake import KEEP_HOURS, Intake
+from penstock.host.jobs import Jobs
 from penstock.host.limits import Limits
 from penstock.host.loaded_run import Ask
 from penstock.host.nets import Nets
@@ -98,6 +99,7 @@ class EngineParts:
             store, self.nets, self.turns, self.blobs, self.outcomes.answer, self.resume_run, self.dispatch.named,
             self.clock.now, self.start_limits,
         )  # fmt: skip
+        self.jobs = Jobs(store, self.outcomes.answer, self.clock.now)
         self.admission = Admission(store, self.turns, self.nets, self.limits, slots_of(settings), self.wake_up)
         self.starter = Starter(store, self.turns, self.new_id, self.resume_run, self.start_limits)
         self.intake = Intake(
@@ -105,7 +107,7 @@ class EngineParts:
             self.resume_run if alone else _already_loaded, self.blobs.shelve,
             float(settings.get("events.keep_hours") or KEEP_HOURS),
         )  # fmt: skip
-        self.inbox = Inbox(store, self.turns, self.resume_run if alone else None)
+        self.inbox = Inbox(store, self.turns, self.blobs.shelve, self.resume_run if alone else None)
         self.recovery = Recovery(
             store, self.turns, self.timers, self.outcomes, self.dispatch, self.children, self.intake
         )
@@ -134,6 +136,8 @@ class EngineParts:
         if self.serve:
             self.outcomes.on_told = self.intake.on_told
         turns.rows.outbox = self.outbox
+        if not self.dispatch.performs_jobs:
+            turns.rows.jobs = self.jobs
         turns.rows.runtimes = self.outbox.runtimes = self.runtimes
         waiting = self.dispatch.waiting
         self.timers.on_clock_back += [
@@ -149,7 +153,11 @@ class EngineParts:
         self.recovery.resume_run(no)
 
     def _call(self, ask: Ask) -> None:
-        self.children.call(ask)
+        run = ask.loaded.run
+        if run is not None and run.net.nodes[ask.firing.node].job:
+            self.jobs.asked(ask)
+        else:
+            self.children.call(ask)
 
     def wake_up(self) -> None:
         """There may be something to do: whoever drives the parts looks again."""

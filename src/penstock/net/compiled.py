@@ -58,8 +58,8 @@ class CNode:
         "candidates",
         "capped", "cond_mask", "conditions",
         "conditional", "cyclic", "depth",
-        "effect", "entry", "fail_if", "flags", "full", "fused", "group", "head", "id", "ins", "items", "join", "k",
-        "keep", "kind", "label",
+        "effect", "entry", "fail_if", "flags", "full", "fused", "group", "head", "id", "ins", "items", "job", "join",
+        "k", "keep", "kind", "label",
         "lone", "match", "max_iter", "merge", "named_ins", "net", "no", "only_if", "order", "outs", "pass_on",
         "pool",
         "plain_mask", "plain_out",
@@ -90,6 +90,8 @@ class CNode:
         self.effect = effect
         #: A run of its own does it; its end is the outcome.
         self.calls = self.kind == CALL or effect is not None and effect.executor == "call"
+        #: A worker outside does it.
+        self.job = effect is not None and effect.executor == "job"
         self.args_static, self.args = value(effect.args) if effect is not None else (True, _const(None))
         #: Its arguments hold references to secrets, in the run's own mark.
         args = effect.args if effect is not None else None
@@ -217,8 +219,8 @@ class Compiled:
     """The net as the kernel sees it."""
 
     __slots__ = (
-        "aliases", "by_id", "cores", "edge_by_id", "edges", "hash", "known", "limits", "net", "nodes", "on_fail",
-        "on_stuck",
+        "aliases", "by_id", "cores", "edge_by_id", "edges", "has_jobs", "hash", "known", "limits", "net", "nodes",
+        "on_fail", "on_stuck",
         "pools", "starts",
         "undo_policy", "grouped", "queued",
     )  # fmt: skip
@@ -227,6 +229,7 @@ class Compiled:
         self.net, self.hash = net, codec.content_hash(net)
         self.nodes = tuple(CNode(i, n, self) for i, n in enumerate(net.nodes))
         self.by_id = {n.id: n for n in self.nodes}
+        self.has_jobs = any(n.job for n in self.nodes)
         self.edges = tuple(CEdge(i, e, self.by_id[e.src], self.by_id[e.dst]) for i, e in enumerate(net.edges))
         self.edge_by_id = {e.id: e for e in self.edges}
         self.limits = dict(net.limits)

@@ -20,6 +20,7 @@ from penstock.store.executions import ExecutionStore
 from penstock.store.file_assets import FileAssetStore
 from penstock.store.file_schedules import FileScheduleStore
 from penstock.store.follow_ups import FollowUpStore
+from penstock.store.jobs import JobStore
 from penstock.store.judgments import JudgmentStore
 from penstock.store.messages import MessageStore
 from penstock.store.projects import ProjectStore
@@ -37,8 +38,8 @@ from penstock.store.work_items import WorkItemStore
 
 class Store(
     RunStore, RunListStore, WorkItemStore, ArtifactStore, ReleaseStore, ScheduleStore, EventStore, MessageStore,
-    JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, DocumentDraftStore, BatchStore,
-    FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, ExecutionListStore,
+    JobStore, JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, DocumentDraftStore,
+    BatchStore, FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, ExecutionListStore,
     ExecutionSeriesStore, ProjectStore, TaskStore, ReportStore, SimulationStore,
     DeploymentStore,
     Protocol,

@@ -52,6 +52,10 @@ class Batch(msgspec.Struct, eq=False):
     task: list[tuple[Any, ...]] = []  # whole rows, as they are now
     task_agent: list[tuple[Any, ...]] = []
     task_execution: list[tuple[Any, ...]] = []
+    job_gone: list[tuple[Any, ...]] = []  # ended_at, run, firing; done before those that are new
+    job_new: list[tuple[Any, ...]] = []
+    job_held: list[tuple[Any, ...]] = []  # run: it is paused
+    job_released: list[tuple[Any, ...]] = []  # run: it goes on
     project_began: list[tuple[Any, ...]] = []  # run, status, why, tenant, id: it has a new run
     project_moved: list[tuple[Any, ...]] = []  # status, why, tenant, id, run: where that is still its run
 

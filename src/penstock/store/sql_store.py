@@ -19,6 +19,7 @@ from penstock.store.executions import SqlExecutions
 from penstock.store.file_assets import SqlFileAssets
 from penstock.store.file_schedules import SqlFileSchedules
 from penstock.store.follow_ups import SqlFollowUps
+from penstock.store.jobs import FORGET_JOBS, FORGET_WORKERS, SqlJobs
 from penstock.store.judgments import SqlJudgments
 from penstock.store.messages import SqlMessages
 from penstock.store.projects import SqlProjects
@@ -41,7 +42,7 @@ class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
     SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlDocumentDrafts, SqlBatches, SqlFileAssets,
     SqlQueues, SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists, SqlExecutionSeries, SqlProjects,
-    SqlTasks, SqlReports, SqlSimulations, SqlDeployments,
+    SqlTasks, SqlReports, SqlSimulations, SqlDeployments, SqlJobs,
 ):  # fmt: skip
     def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
         names = ",".join(f'"{name}"' for name in table.names)
@@ -61,7 +62,7 @@ class SqlStore(
         with self.transaction():
             for statement in (
                 "DELETE FROM memo WHERE until<=?", FORGET_LETTERS, FORGET_CHECKPOINTS, FORGET_REQUESTS, FORGET_SESSIONS,
-                FORGET_BATCHES, FORGET_DEAD_MESSAGES, FORGET_TASK_SESSIONS,
+                FORGET_BATCHES, FORGET_DEAD_MESSAGES, FORGET_TASK_SESSIONS, FORGET_JOBS, FORGET_WORKERS,
             ):  # fmt: skip
                 self._execute(statement, (now,))
             self._execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))

@@ -22,7 +22,7 @@ PERMISSIONS = (
     "key.write", "key.mint", "user.write", "tenant.write", "audit.read", "ops.read", "ops.write", "events.send",
     "process.work", "process.approve", "process.model.approve", "pipeline.read", "pipeline.cancel", "pipeline.retry",
     "pipeline.trigger", "pipeline.admin", "plan.read", "plan.write", "plan.review", "plan.admin",
-    "deploy.read", "deploy.write", "deploy.pause", "deploy.promote", "deploy.rollback",
+    "deploy.read", "deploy.write", "deploy.pause", "deploy.promote", "deploy.rollback", "job.work",
 )  # fmt: skip
 #: what somebody needs besides, to do what they are allowed to
 _WITH = {"process.approve": ("inbox.read", "inbox.decide"), "process.work": ("inbox.read",)}
@@ -37,7 +37,7 @@ _DECIDES = _READS | {"inbox.decide", "definition.approve", "process.work", "proc
 _STEERS_FILES = frozenset({"pipeline.cancel", "pipeline.retry", "pipeline.trigger"})
 _RUNS = (
     _READS | _STEERS_FILES
-    | {"run.start", "run.steer", "events.send", "ops.write", "process.work", "plan.write", "deploy.pause"}
+    | {"run.start", "run.steer", "events.send", "ops.write", "process.work", "plan.write", "deploy.pause", "job.work"}
 )  # fmt: skip
 #: who answers for what is rolled out begins it and lets it go on; who answers for quality stops it and takes it back
 _DEPLOYS = frozenset({"deploy.write", "deploy.pause", "deploy.promote", "deploy.rollback"})
@@ -57,6 +57,7 @@ ROLES: dict[str, frozenset[str]] = {
     "author": _RUNS | _WRITES | {"registry.write"},
     "operator": _RUNS,
     "viewer": _READS,
+    "worker": frozenset({"job.work"}),  # a program outside that does jobs, and nothing else
 }
 
 

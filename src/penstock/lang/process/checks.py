@@ -318,9 +318,9 @@ def _check_activity(element: Element, f: ActivityFields, shared: SharedContext) 
         message = f"«{element.name}» holds elements and calls another process, too."
         hint = "Keep one of the two."
         report.error("sub_process_missing", message, f"{element.pointer}/orchestration", hint=hint, node=element.id)
-    if f.bpmn == "serviceTask" and not f.tool and not f.agent and "agent_mode" not in element.raw:
+    if f.bpmn == "serviceTask" and not f.tool and not f.job and not f.agent and "agent_mode" not in element.raw:
         message = f"Nothing says what does the service task «{element.name}», so a person has to do it."
-        hint = "Write `tool: …`, or `agent_mode: AUTONOMOUS`; or `agent_mode: MANUAL` where it is meant."
+        hint = "Write `tool: …`, `job: …`, or `agent_mode: AUTONOMOUS`; or `agent_mode: MANUAL` where it is meant."
         report.warning("service_by_person", message, element.pointer, hint=hint, node=element.id)
     if shared.graph.is_embedded(element):
         check_sub_process(element, f, shared)

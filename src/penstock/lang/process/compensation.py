@@ -8,7 +8,9 @@ from penstock.lang.process import limits
 from penstock.lang.process.expression_names import quoted
 from penstock.lang.process.fields import Compensation
 from penstock.lang.process.lowering_context import LoweringContext
+from penstock.lang.process.nodes.activities import VARIABLES
 from penstock.lang.process.nodes.contract import Fragment, core_id
+from penstock.lang.process.nodes.job_task import job_effect
 from penstock.lang.process.nodes.script_task import code_args
 from penstock.lang.process.nodes.tasks import agent_args, tool_args
 from penstock.lang.process.schema import Element
@@ -91,6 +93,9 @@ def _activity_node(base: dict[str, Any], other: Element, context: LoweringContex
     if f.type == "scriptTask":
         args = {**code_args(other_context), "inputs": {"undone": UNDONE, "variables": {"$expr": "context.variables"}}}
         return Node(**base, kind="task", timeout_ms=timeout, effect=Effect(executor="code", args=args))
+    if f.job:
+        given = {} if f.params is not None else {"variables": {"undone": UNDONE, "variables": VARIABLES}}
+        return Node(**base, kind="task", effect=job_effect(other_context, **given))
     if f.tool:
         args = {"params": UNDONE, **tool_args(other_context)}
         return Node(**base, kind="task", timeout_ms=timeout, effect=Effect(executor="tool", args=args))

@@ -30,7 +30,8 @@ _SEND = ("message", "signal", "payload")
 _RECEIVE = ("message", "signal", "correlation", "answered_by")
 _RULES = ("rule_pack", "decision")
 _TOOL = ("tool", "params")
-_SPECIAL = tuple(dict.fromkeys((*_WORK_ITEM, *_AGENT, *_TOOL, *_SEND, *_RECEIVE, *_RULES, "orchestration")))
+_JOB = ("job", "job_retries", "job_headers", "outputs", "params")
+_SPECIAL = tuple(dict.fromkeys((*_WORK_ITEM, *_AGENT, *_TOOL, *_JOB, *_SEND, *_RECEIVE, *_RULES, "orchestration")))
 _USED: dict[str, tuple[str, ...]] = {
     "humanTask": (*_WORK_ITEM, *_AGENT, "orchestration"),
     "serviceTask": (*_WORK_ITEM, *_AGENT, *_TOOL, "orchestration"),
@@ -43,6 +44,8 @@ _USED: dict[str, tuple[str, ...]] = {
     "callActivity": (*(name for name in _WORK_ITEM if name != "escalate_to"), "orchestration"),
     "subProcess": (),
 }
+#: Of an activity that an outside worker does.
+_OF_JOB = (*_WORK_ITEM, *_JOB, "orchestration")
 _CALL = ("sub_process", "version", "input", "output")
 _AGENT_LIMITS = ("tokens", "tools", "approvers")
 #: Fields of an orchestration that a type does not use.
@@ -75,7 +78,9 @@ def _unused_fields(element: Element, shared: SharedContext) -> Iterator[tuple[st
 
 def _of_activity(element: Element, f: ActivityFields, shared: SharedContext) -> Iterator[tuple[str, str]]:
     type = type_of(element, shared.graph).name
-    used = (*_USED[type], *(("payload",) if f.sends else ()), *(("correlation",) if f.receives or f.replies else ()))
+    by_job = bool(f.job) and type == "serviceTask"
+    talks = (*(("payload",) if f.sends else ()), *(("correlation",) if f.receives or f.replies else ()))
+    used = (*(_OF_JOB if by_job else _USED[type]), *talks)
     for name in _SPECIAL:
         if name not in used and _is_set(f, name) and not (name == "agent_mode" and f.agent_mode == "AUTONOMOUS"):
             yield name, f"at a {type}"

@@ -15,6 +15,7 @@ import msgspec
 from penstock.errors import StoreError
 from penstock.store import deployment_tables as D
 from penstock.store import execution_tables as E
+from penstock.store import job_tables as J
 from penstock.store import run_tables as R
 from penstock.store import table_shape as shape
 from penstock.store import tables as T
@@ -135,6 +136,11 @@ def _change(
     return Write(field, f"{head} {joined} unnest({_arrays(types)}) u({columns}) WHERE {where}", tuple(types), once)
 
 
+def _and(write: Write, condition: str) -> Write:
+    """Only of rows that are as this says, too."""
+    return msgspec.structs.replace(write, sql=f"{write.sql} AND {condition}")
+
+
 def _added_usage() -> Write:
     plain = _insert("usage", E.USAGE)
     return Write(plain.field, plain.sql + usage_added("greatest"), plain.types, _sums)
@@ -214,6 +220,22 @@ WRITES: tuple[Write, ...] = (
     _insert("task", K.TASK, replace=_ALL, once=_pair),
     _insert("task_agent", K.TASK_AGENT, replace=_ALL, once=_pair),
     _insert("task_execution", K.TASK_EXECUTION, replace=_ALL, once=_pair),
+    _and(
+        _change(
+            "job_gone", J.JOB, "state='WITHDRAWN', due_at=NULL, ended_at=u.ended_at", ("ended_at", "run", "firing"),
+            ("int", "int", "int"), _last(1, 2), key=("run", "firing"),
+        ),
+        f"(t.{J.OPEN} OR t.state='FAILED')",
+    ),
+    _insert("job_new", J.JOB, ignore=True),
+    _and(
+        _change("job_held", J.JOB, "state='HELD', due_at=NULL", ("run",), ("int",), _last(0), key=("run",)),
+        "t.state IN ('WAITING','DELAYED')",
+    ),
+    _and(
+        _change("job_released", J.JOB, "state='WAITING'", ("run",), ("int",), _last(0), key=("run",)),
+        "t.state='HELD'",
+    ),
     _change(
         "project_began", K.PROJECT, "run=u.run, status=u.status, why=u.why", PROJECT_BEGAN,
         ("text", "text", "text", "text", "text"), _last(3, 4), key=("tenant", "id"),

@@ -184,10 +184,13 @@ def _compensated_with(target: Element, shared: SharedContext) -> Iterator[str]:
 
 
 def lower_boundary(context: LoweringContext) -> Fragment:
-    """A node to pass: the trigger itself belongs to the activity."""
+    """A node to pass: the trigger itself belongs to the activity. A worker's business error brings variables."""
     f = event_fields(context)
     if f.trigger != "multiple":
-        return single_node(Node(**_base(context), sets=KEEP_OUTPUT if f.trigger in ("message", "signal") else ()))
+        host = context.shared.definition.elements.get(f.attached_to)
+        by_job = host is not None and host.activity is not None and host.activity.job and f.trigger == "error"
+        sets = KEEP_OUTPUT if f.trigger in ("message", "signal") or by_job else ()
+        return single_node(Node(**_base(context), sets=sets))
     base = _base(context)
     each = [
         Node(**{**base, "id": port, "origin": context.id}, sets=KEEP_OUTPUT if _brings_news(one) else ())

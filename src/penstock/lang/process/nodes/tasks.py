@@ -7,12 +7,16 @@ from typing import Any
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
 from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields
+from penstock.lang.process.nodes.job_task import lower_job
 from penstock.net.model import Effect
 
 
 def lower(context: LoweringContext) -> Fragment:
-    """Every item carries its agent, so that its mode can be switched (P-X.40). What a tool does, nobody else does."""
+    """Every item carries its agent, so that its mode can be switched (P-X.40). What a tool does, nobody else does, nor
+    what a worker outside does."""
     f = activity_fields(context)
+    if f.job and f.type != "humanTask":
+        return lower_job(context)
     if f.tool:
         return work_item_fragment(context, Effect(executor="tool", args=tool_args(context)), agent=True)
     if f.python_code is not None:
