@@ -55,8 +55,11 @@ async def test_params_outputs_and_computed_types(door: Penstock) -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "code"),
-    [({"job": "${amount}"}, "JOB_TYPE"), ({"job": "${nothing}"}, "JOB_TYPE"), ({"job_retries": "${'x'}"}, "JOB_RETRIES")],
-)
+    [
+        ({"job": "${amount}"}, "JOB_TYPE"), ({"job": "${nothing}"}, "JOB_TYPE"),
+        ({"job_retries": "${'x'}"}, "JOB_RETRIES"),
+    ],
+)  # fmt: skip
 @on_loop
 async def test_a_job_that_cannot_be_made_fails_its_activity(door: Penstock, wrong: dict[str, Any], code: str) -> None:
     """P-X.28: a type that is no text, retries that are no number."""

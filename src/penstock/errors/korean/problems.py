@@ -165,7 +165,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "작업 «{job}»의 잠금 토큰이 더는 맞지 않아요: {holder}.",
         "한 일은 그대로 두고 작업을 다시 받으세요. 지금 가진 워커가 대답해요.",
     ),
-    "JobNotFound": ("작업 «{job}»: 여기에 없어요.", "`penstock jobs ls`가 목록을 보여요. 끝난 작업은 하루 동안 남아요."),
+    "JobNotFound": ("작업 «{job}»: 여기에 없어요.", "`penstock jobs ls`가 목록을 보여요. 끝난 작업은 하루 남아요."),
     "JobOver": ("작업 «{job}»: 이미 끝났어요. {how}.", "바뀐 것은 없어요. `penstock jobs show JOB`으로 보세요."),
     "KeyConflict": (
         "키 «{key}»: 이미 실행 {run}의 것이고, 그 실행은 다른 문서나 입력으로 시작했어요.",

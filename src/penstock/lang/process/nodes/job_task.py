@@ -7,10 +7,10 @@ from typing import Any
 from penstock.errors import PenstockError
 from penstock.expr import compile_expression
 from penstock.lang.process import feel_text
-from penstock.lang.process.expression_names import instance_variables, replaced_names
+from penstock.lang.process.expression_names import instance_variables, quoted, replaced_names
 from penstock.lang.process.fields import ActivityFields
 from penstock.lang.process.flow_conditions import unwrapped
-from penstock.lang.process.lowering_context import LoweringContext, quoted
+from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
 from penstock.lang.process.nodes.contract import Fragment, activity_fields
 from penstock.net.model import Effect, Set, Trigger
