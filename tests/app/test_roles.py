@@ -27,6 +27,8 @@ from tests.app.workflows import opened
 NAMED = """
 admin quality_manager qa_lead it_manager approver process_owner analyst author operator viewer
 """.split()
+#: for programs, which nobody is in the sample tenant
+PROGRAMS = ["worker"]
 
 
 @pytest.fixture
@@ -46,13 +48,14 @@ def test_the_sample_tenant_has_a_user_per_role(door: Penstock) -> None:
 
 def test_z19_what_roles_allow(door: Penstock) -> None:
     """Z19: the administrator everything; an operator starts and steers and does not decide; a viewer only reads."""
-    assert {*NAMED} == ROLES.keys()
+    assert {*NAMED, *PROGRAMS} == ROLES.keys()
     may = {role: permissions_of(door, [role]) for role in NAMED}
     assert may["admin"] == set(PERMISSIONS)
     assert {"run.start", "run.steer"} <= may["operator"] and "inbox.decide" not in may["operator"]
     assert all(one.endswith(".read") for one in may["viewer"]) and "audit.read" not in may["viewer"]
     for role in ("quality_manager", "qa_lead", "it_manager", "approver"):
         assert {"inbox.decide", "inbox.read"} <= may[role] and not may[role] & {"key.write", "secret.write"}
+    assert permissions_of(door, ["worker"]) == {"job.work"} and "job.work" in may["operator"] - may["viewer"]
     assert permissions_of(door, ["nobody", "viewer"]) == may["viewer"] and permissions_of(door, []) == frozenset()
 
 
@@ -65,7 +68,7 @@ def test_a_tenant_may_register_its_own_roles(door: Penstock) -> None:
     assert permissions_of(door, ["shift_lead"]) == {"run.read", "pipeline.cancel"} | decides
     assert permissions_of(door, ["viewer"]) == frozenset() and permissions_of(door, ["admin"]) == set(PERMISSIONS)
     assert permissions_of(door.of("other"), ["shift_lead"]) == frozenset()
-    assert roles_of(door).keys() == {*NAMED, "shift_lead"}
+    assert roles_of(door).keys() == {*NAMED, *PROGRAMS, "shift_lead"}
     door.unregister("role", "viewer")
     assert permissions_of(door, ["viewer"]) == ROLES["viewer"]
     for wrong in ({}, {"permissions": "run.read"}, {"permissions": ["run.everything", 3]}):

@@ -20,8 +20,8 @@ FREE = "WAITING"
 def a_job(no: int, **given: Any) -> JobRow:
     row = JobRow(
         id=f"r{no}~2.1", tenant="t", run=no, run_id=f"r{no}", firing=2, attempt=1, type="pay", state=FREE,
-        priority=1000, created_at=no, document="order", version=1, node="pay", name="Pay", key=f"t/r{no}/pay@~0#1", retries=3, fence=0,
-        token=None, worker=None, due_at=None, body=b"x", message=None, answer=None, inbox=None, ended_at=None,
+        priority=1000, created_at=no, document="order", version=1, node="pay", name="Pay", key=f"t/r{no}/pay@~0#1", retries=3,
+        fence=0, token=None, worker=None, due_at=None, body=b"x", message=None, answer=None, inbox=None, ended_at=None,
     )  # fmt: skip
     return msgspec.structs.replace(row, **given)
 
