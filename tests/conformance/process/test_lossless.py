@@ -11,7 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.app.process.definitions import Processes
+from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.process.drawing import Drawing, read_drawing, write_drawing
+from tests.conformance.process.running import Office, awaited
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = sorted((ROOT / "tests/bpmn").glob("*.*"))
@@ -299,3 +302,23 @@ def test_any_change_is_read_as_it_was_made(file: Path, seed: int) -> None:
         new.pop("diagram", None)
         assert content(new) == content(wanted)
     assert write_drawing(again) == write_drawing(changed) == text
+
+
+@awaited
+async def test_a_new_version_changes_the_file_of_the_one_before(tmp_path: Path) -> None:
+    """P-2.3.1: a definition that is changed as JSON keeps the file that it was brought as."""
+    source = (ROOT / "tests/bpmn/camunda7.bpmn").read_bytes()
+    async with Office(tmp_path) as office:
+        held = Processes(office.p)
+        first = (await held.define(b"\xef\xbb\xbf" + source, by="kim")).release
+        assert first.bpmn == b"\xef\xbb\xbf" + source
+        document = msgspec.json.decode(first.document)
+        by_id(document, "transitions")["Flow_yes"]["condition"] = "approved == true && amount < 20000"
+        second = (await held.update(first.name, document, by="kim")).release
+        before = b"${approved == true &amp;&amp; amount &lt; 10000}"
+        after = b"approved == true &amp;&amp; amount &lt; 20000"
+        assert second.version == 2 and before in first.bpmn and second.bpmn == first.bpmn.replace(before, after)
+        made = {"process_definition_id": "own", "process_definition_name": "Own", "activities": [
+            {"id": "a", "name": "A", "type": "humanTask"}]}  # fmt: skip
+        own = (await held.define(made, by="kim")).release
+        assert own.bpmn == write_bpmn(msgspec.json.decode(own.document)).encode()

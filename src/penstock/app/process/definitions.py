@@ -134,7 +134,7 @@ class Processes:
         data["version"] = known[-1].version + 1 if known else 1
         called = Called(called_by(self.door, data))
         try:
-            made = compiled_version(data, called, False, xml_of(source))
+            made = compiled_version(data, called, False, xml_of(source), known[-1] if known else None)
         except DocumentInvalid as wrong:
             raise DocumentInvalid(placed(source, called, False) or wrong.findings) from None
         asked = AskedVersion(data, source, by, False, origin_of(known[-1]) if known else None, waits=True)

@@ -19,10 +19,19 @@ from penstock.app.releases.diff import summary
 from penstock.app.releases.documents import node_types
 from penstock.app.releases.releases import STATUS, ReleaseChanges, Releases, canonical
 from penstock.app.releases.triggers import listens_by, refuse_message
-from penstock.errors import DocumentInvalid, Finding, Place, ProcessInvalid, ProcessScope, VersionConflict
+from penstock.errors import (
+    DocumentInvalid,
+    DocumentUnreadable,
+    Finding,
+    Place,
+    ProcessInvalid,
+    ProcessScope,
+    VersionConflict,
+)
 from penstock.lang.compile import compile_document
 from penstock.lang.contract import Compiled
 from penstock.lang.fields import TENANT
+from penstock.lang.process.bpmn.patch import patch
 from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.process.diff import difference
 from penstock.store.releases import ReleaseRow
@@ -164,15 +173,16 @@ class VersionWriter:
             **documents,
         })  # fmt: skip
         return [
-            plan if plan.number is None else replace(plan, made=await self._made(plan.asked, plan.number, called))
+            plan if plan.number is None else replace(plan, made=await self._made(plan, plan.number, called))
             for plan in plans
         ]
 
-    async def _made(self, asked: AskedVersion, number: int, called: Called) -> MadeVersion:
+    async def _made(self, plan: _Plan, number: int, called: Called) -> MadeVersion:
         """Compiled beside the loop: a thousand activities take their time, and others go on meanwhile."""
+        asked = plan.asked
         data, source = {**asked.data, "version": number}, asked.source
         try:
-            made = await asyncio.to_thread(compiled_version, data, called, asked.unsound, xml_of(source))
+            made = await asyncio.to_thread(compiled_version, data, called, asked.unsound, xml_of(source), plan.last)
             await asyncio.to_thread(self.door.nets.made, made.compiled.net)  # it is kept next
         except DocumentInvalid as wrong:
             findings = wrong.findings
@@ -280,13 +290,27 @@ class VersionWriter:
 # ---- versions --------------------------------------------------------------------------------------------------------
 
 
-def compiled_version(data: dict[str, Any], called: Called, unsound: bool, xml: bytes | None) -> MadeVersion:
+def compiled_version(
+    data: dict[str, Any], called: Called, unsound: bool, xml: bytes | None, former: ReleaseRow | None = None
+) -> MadeVersion:
+    """`former`: the version before this one, whose file is brought to what this one says where it has none itself."""
     body = canonical(data)
     compiled = compile_document(
         body, name="process.json", language="process", resolve=called, extra=node_types(), unsound=unsound
     )
     written = canonical(data, ordered=True)
-    return MadeVersion(compiled, body, written, xml if xml is not None else write_bpmn(data).encode())
+    return MadeVersion(compiled, body, written, xml if xml is not None else _bpmn(data, former).encode())
+
+
+def _bpmn(data: dict[str, Any], former: ReleaseRow | None) -> str:
+    """P-2.3.1: of a process that was brought as a file, that file with what has changed since."""
+    before = msgspec.json.decode(former.document) if former is not None and former.bpmn else {}
+    if former is None or not former.bpmn or "file" not in (before.get("extensions") or {}):
+        return write_bpmn(data)
+    try:
+        return patch(former.bpmn.decode("utf-8"), [data])
+    except (DocumentUnreadable, UnicodeDecodeError):  # kept before files were read as strictly as now
+        return write_bpmn(data)
 
 
 def placed(source: bytes, called: Called, unsound: bool) -> list[Finding]:
@@ -299,7 +323,7 @@ def placed(source: bytes, called: Called, unsound: bool) -> list[Finding]:
 
 
 def xml_of(source: bytes | None) -> bytes | None:
-    return source if source is not None and source.lstrip()[:1] == b"<" else None
+    return source if source is not None and source.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<" else None
 
 
 def same(row: ReleaseRow, data: Mapping[str, Any]) -> bool:

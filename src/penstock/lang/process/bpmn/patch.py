@@ -80,8 +80,19 @@ def _process_of(definition: Mapping[str, Any], index: FileIndex, *, alone: bool)
 
 def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """The fields of the process itself that are not as they should be."""
+    old, new = _without_processes(old), _without_processes(new)
     names = [name for name in {**old, **new} if name not in _OF_FILE and (name in old or name not in _OF_STORE)]
     return [name for name in names if (name in old) is not (name in new) or old.get(name) != new.get(name)]
+
+
+def _without_processes(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of what was not imported, only parts of elements are the definition's own; whole processes are the file's."""
+    left_out = data.get("left_out")
+    if not isinstance(left_out, list):
+        return data
+    own = [entry for entry in left_out if not str(_mapping(entry).get("what")).startswith("the ")]
+    rest = {name: value for name, value in data.items() if name != "left_out"}
+    return {**rest, "left_out": own} if own else rest
 
 
 def _drawn_otherwise(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
