@@ -221,6 +221,7 @@ FINDINGS: dict[str, tuple[str, ...]] = {
     "template_logic": ("글의 문장({% … %})을 읽을 수 없어요. ({said})",),
     "timeout_inconsistent": ("노드의 시간 한도가 실행 전체의 한도보다 길어요. ({said})",),
     "timezone_known": ("없는 시간대예요: «{1}»",),
+    "todo_open": ("아직 할 일이 남았어요. ({said})",),
     "too_deep": ("«{1}»: 하위 프로세스가 너무 깊어요. ({said})",),
     "too_large": ("계획의 파일들이 너무 커요. 계획을 나누거나 긴 글은 references로 옮겨 주세요. ({said})",),
     "too_many_cases": ("경우가 너무 길어서 한 번에 견줄 수 없어요. ({said})",),

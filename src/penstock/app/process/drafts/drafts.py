@@ -276,7 +276,9 @@ class Drafts:
         form = await self._form(self._editable(id, number))
         left = missing(form.present.todos, unsound=unsound)
         if left:
-            raise DraftUnfinished(open_findings(form.present, left), draft=form.row.name)
+            raise DraftUnfinished(
+                open_findings(form.present, left), draft=form.row.name, file=form.row.file or form.row.name
+            )
         self.door.load_sample()  # agents, tools and people that it may name
         drawing, held = form.present.drawing, self.processes
         waits = pending or any(

@@ -1,0 +1,273 @@
+"""Drafts of drawings on a store: what is kept, what is released with what, and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from penstock import Penstock
+from penstock.app.process.definitions import Processes
+from penstock.app.process.drafts import drafts as module
+from penstock.app.process.drafts.answers import DraftReply
+from penstock.app.process.drafts.drafts import Drafts
+from penstock.app.process.drafts.present import PresentDraft
+from penstock.errors import (
+    DraftChanged,
+    DraftUnfinished,
+    PenstockError,
+    ProcessInvalid,
+    ProcessNotFound,
+    ProcessState,
+)
+from tests.conformance.process.drawings import calling, decided, file, flow, waiting
+from tests.conformance.process.running import awaited
+
+KIM, LEE = "kim", "lee"
+TIMED = {"kind": "duration", "value": "PT1H"}
+
+
+def two_pools() -> str:
+    """Two processes, of which the second waits for a time that nobody says."""
+    first = f'<startEvent id="s1"/><userTask id="a" name="A"/>{flow("f1", "s1", "a")}'
+    timer = '<intermediateCatchEvent id="later" name="Later"><timerEventDefinition/></intermediateCatchEvent>'
+    flows = flow("g1", "s2", "later") + flow("g2", "later", "b")
+    second = f'<startEvent id="s2"/>{timer}<userTask id="b" name="B"/>{flows}'
+    return file(f'<process id="p1" name="One">{first}</process><process id="p2" name="Two">{second}</process>')
+
+
+def gateways(*ids: str) -> str:
+    """One gateway without conditions after the other."""
+    parts, last = ['<startEvent id="s"/><userTask id="first" name="First"/>', flow("f0", "s", "first")], "first"
+    for id in ids:
+        parts += [
+            f'<exclusiveGateway id="{id}" name="{id}?"/><userTask id="{id}1" name="{id} one"/>',
+            f'<userTask id="{id}2" name="{id} two"/><exclusiveGateway id="{id}j"/>', flow(f"{id}a", last, id),
+            flow(f"{id}b", id, f"{id}1", "one"), flow(f"{id}c", id, f"{id}2", "two"),
+            flow(f"{id}d", f"{id}1", f"{id}j"), flow(f"{id}e", f"{id}2", f"{id}j"),
+        ]  # fmt: skip
+        last = f"{id}j"
+    return file(f'<process id="many" name="Many">{"".join(parts)}<endEvent id="e"/>{flow("fe", last, "e")}</process>')
+
+
+def key(element: str, process: str = "many", kind: str = "gateway_conditions") -> str:
+    return f"{kind}:{process}:{element}"
+
+
+@awaited
+async def test_numbers_are_given_along_the_flow_and_for_good(tmp_path: Path) -> None:
+    """P-X.25: a to-do keeps its number whatever happens to others, also in a file with another one before it."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        draft = (await drafts.bring(gateways("g1", "g2", "g3"), by=None)).draft
+        assert [(todo.no, todo.element) for todo in draft.todos] == [(1, "g1"), (2, "g2"), (3, "g3")]
+        draft = await drafts.answer(draft.id, [DraftReply(key("g2"), proposal=0)], number=1)
+        assert [(todo.no, todo.state) for todo in draft.todos] == [(1, "open"), (2, "done"), (3, "open")]
+        draft = await drafts.replace(draft.id, gateways("g0", "g1", "g2", "g3"), number=2)
+        assert [(todo.no, todo.element, todo.state) for todo in draft.todos] == [
+            (1, "g1", "open"), (2, "g2", "done"), (3, "g3", "open"), (4, "g0", "open"),
+        ]  # fmt: skip
+        draft = await drafts.replace(draft.id, gateways("g3"), number=3)
+        assert [(todo.no, todo.element) for todo in draft.todos] == [(3, "g3")]
+        assert (await drafts.accept(draft.id, number=4)).status == "finished"
+
+
+@awaited
+async def test_an_answer_in_the_middle_is_taken_back_or_given_anew(tmp_path: Path) -> None:
+    """P-X.25: the others stay, with who has given them and when."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        draft = (await drafts.bring(gateways("g1", "g2", "g3"))).draft
+        for n, id in enumerate(("g1", "g2", "g3"), 1):
+            draft = await drafts.answer(draft.id, [DraftReply(key(id), proposal=0)], number=n)
+        text = await drafts.text(draft.id)
+        draft = await drafts.undo(draft.id, key("g2"), number=4)
+        assert [todo.state for todo in draft.todos] == ["done", "open", "done"] and draft.status == "open"
+        with pytest.raises(ProcessNotFound):
+            await drafts.undo(draft.id, key("g2"))
+        own = {"conditions": {"g2b": "n > 1"}, "default": "g2c"}
+        draft = await drafts.answer(draft.id, [DraftReply(key("g2"), answer=own)])
+        draft = await drafts.answer(draft.id, [DraftReply(key("g2"), proposal=0)])
+        assert [todo.by_proposal for todo in draft.todos] == [True, True, True]
+        assert (draft.by_proposal, draft.by_hand) == (3, 0) and await drafts.text(draft.id) == text
+        draft = await drafts.answer(draft.id, [DraftReply(key("g1"), answer={**own, **_flows("g1")})])
+        assert (draft.by_proposal, draft.by_hand) == (2, 1), "answered anew in its place"
+        for left in (2, 1, 0):
+            draft = await drafts.undo(draft.id)
+            assert draft.by_proposal + draft.by_hand == left
+        with pytest.raises(ProcessNotFound):
+            await drafts.undo(draft.id)
+
+
+def _flows(id: str) -> dict[str, object]:
+    return {"conditions": {f"{id}b": "n > 1"}, "default": f"{id}c"}
+
+
+@awaited
+async def test_of_many_who_answer_at_once_one_is_first(tmp_path: Path) -> None:
+    """P-2.3.5: each with the number that was seen."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        draft = (await drafts.bring(gateways("g1", "g2"))).draft
+        answers = [drafts.answer(draft.id, [DraftReply(key(id), proposal=0)], number=1) for id in ("g1", "g2") * 4]
+        done = await asyncio.gather(*answers, return_exceptions=True)
+        errors = [one for one in done if isinstance(one, BaseException)]
+        assert len(errors) == 7 and {type(error) for error in errors} == {DraftChanged}
+        assert {error.facts["number"] for error in errors if isinstance(error, PenstockError)} == {2}
+        draft = await drafts.get(draft.id)
+        assert (draft.number, draft.by_proposal) == (2, 1)
+
+
+@awaited
+async def test_two_definitions_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-X.5, P-X.8: while the second is not complete nothing of the first is there; neither where it turns out to be
+    wrong only when it is compiled."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts, held = Drafts(door), Processes(door)
+        draft = (await drafts.bring(two_pools())).draft
+        assert [one.id for one in draft.definitions] == ["p1", "p2"] and draft.status == "open"
+        with pytest.raises(DraftUnfinished) as refused:
+            await drafts.release(draft.id, number=1)
+        assert [finding.node for finding in refused.value.findings] == ["later"]
+        assert held.named("p1") == held.named("p2") == []
+        with monkeypatch.context() as patch, pytest.raises(ProcessInvalid):
+            patch.setattr(module, "missing", lambda todos, unsound: [])  # as if nobody had looked
+            await drafts.release(draft.id, number=1)
+        assert held.named("p1") == held.named("p2") == [] and (await drafts.get(draft.id)).number == 1
+        draft = await drafts.answer(draft.id, [DraftReply(key("later", "p2", "timer_value"), answer=TIMED)])
+        released = await drafts.release(draft.id, number=2)
+        assert [(one.release.name, one.release.version) for one in released.definitions] == [("p1", 1), ("p2", 1)]
+        texts = {one.release.bpmn for one in released.definitions}
+        assert texts == {(await drafts.text(draft.id)).encode()}, "each row has the whole file"
+        assert [(one.id, one.version) for one in released.draft.released] == [("p1", 1), ("p2", 1)]
+
+
+@awaited
+async def test_a_draft_that_changes_while_it_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-2.3.5: what was looked at is released, or nothing."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts, held = Drafts(door), Processes(door)
+        draft = (await drafts.bring(decided(), accept=True)).draft
+        compiled = module.VersionWriter._compiled
+
+        async def slow(*args: object) -> object:
+            made = await compiled(*args)  # type: ignore[arg-type]
+            row = door.store.document_draft(door.tenant, draft.id)
+            assert row is not None
+            if row.number == 1:
+                assert door.store.put_document_draft(replace(row, number=2), 1)
+            return made
+
+        monkeypatch.setattr(module.VersionWriter, "_compiled", slow)
+        with pytest.raises(DraftChanged):
+            await drafts.release(draft.id, number=1)
+        assert held.named("order") == []
+
+
+@awaited
+async def test_four_eyes_hold_for_the_whole_drawing(tmp_path: Path) -> None:
+    """P-X.23: where one of its definitions waits for an approval all do: who calls it cannot run it before."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts, held = Drafts(door), Processes(door)
+        await drafts.release((await drafts.bring(calling())).draft.id)
+        draft = (await drafts.bring(calling(step="Else"))).draft
+        waiting_for = await drafts.release(draft.id, pending=True)
+        assert [one.release.status for one in waiting_for.definitions] == ["pending_approval", "pending_approval"]
+        assert {(row.name, row.version) for row in held.each()} == {("outer", 1), ("inner", 1)}
+        assert waiting_for.draft.status == "released"
+
+
+@awaited
+async def test_a_released_draft_is_closed(tmp_path: Path) -> None:
+    """P-X.8: it stays readable, and only another import goes on from it."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        draft = (await drafts.bring(decided(), accept=True)).draft
+        done = (await drafts.release(draft.id)).draft
+        assert (await drafts.get(draft.id)).todos == done.todos and done.version == 1
+        changes: list[Callable[[], object]] = [
+            lambda: drafts.answer(draft.id, [DraftReply(key("stock", "order"), proposal=0)]),
+            lambda: drafts.accept(draft.id), lambda: drafts.undo(draft.id), lambda: drafts.release(draft.id),
+            lambda: drafts.replace(draft.id, decided()),
+        ]  # fmt: skip
+        for change in changes:
+            with pytest.raises(ProcessState, match="is released"):
+                await change()  # type: ignore[misc]
+        following = (await drafts.bring(decided(gateway="else"))).draft
+        assert (following.version, [todo.no for todo in following.todos]) == (2, [1]), "it counts anew"
+        drafts.discard(draft.id)
+        assert [line.id for line in drafts.each()] == [following.id] and Processes(door).named("order")
+
+
+@awaited
+async def test_a_text_of_another_draft_takes_no_place(tmp_path: Path) -> None:
+    """P-X.25: one process is in one draft that is not released."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        one, two = (await drafts.bring(decided("one"))).draft, (await drafts.bring(decided("two"))).draft
+        with pytest.raises(ProcessState, match=one.id):
+            await drafts.replace(two.id, decided("one"))
+        moved = await drafts.replace(two.id, decided("three"))
+        assert (moved.id, moved.definitions[0].id) == (two.id, "three") and (await drafts.get("three")).id == two.id
+
+
+@awaited
+async def test_a_draft_is_folded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-X.25: what was computed for whoever changed it is there for who asks; a definition that it calls makes it
+    new."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        text = calling("caller", "apart").replace('<process id="apart"', '<process id="beside"')
+        draft = (await drafts.bring(text)).draft
+        assert draft.status == "open", "nobody has «apart»"
+        with monkeypatch.context() as patch:
+            patch.setattr(PresentDraft, "_checked", property(lambda self: pytest.fail("it was folded again")))
+            assert await drafts.get(draft.id) == draft
+        await Processes(door).define(decided("apart").replace("<exclusiveGateway", "<parallelGateway"))
+        assert (await drafts.get(draft.id)).status == "finished"
+
+
+def test_a_killed_process_leaves_the_draft(tmp_path: Path) -> None:
+    """P-X.25: what was answered before a kill -9 is there after it."""
+    code = (
+        "import asyncio, os, sys\nfrom penstock import Penstock\n"
+        "from penstock.app.process.drafts.drafts import Drafts\n"
+        "async def main():\n"
+        "    async with Penstock(sys.argv[1]) as door:\n"
+        "        draft = (await Drafts(door).bring(sys.argv[2])).draft\n"
+        "        await Drafts(door).accept(draft.id, number=1)\n"
+        "        os.kill(os.getpid(), 9)\n"
+        "asyncio.run(main())\n"
+    )
+    store = tmp_path / "s.db"
+    done = subprocess.run([sys.executable, "-c", code, str(store), gateways("g1", "g2")], check=False, timeout=120)
+    assert done.returncode == -9
+
+    async def look() -> None:
+        async with Penstock(store) as door:
+            (line,) = Drafts(door).each()
+            assert (line.status, line.number, line.by_proposal) == ("finished", 2, 2)
+            released = await Drafts(door).release(line.id, number=2)
+            assert released.definitions[0].release.status == "active"
+
+    asyncio.run(look())
+
+
+@awaited
+async def test_what_is_wrong_keeps_nothing(tmp_path: Path) -> None:
+    """P-X.25: neither a draft nor half of one."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        for text in ("", "<a/>", decided()[:100], "[1]", '{"process_definition_id": ""}', b"\xff\xfe\x00"):
+            with pytest.raises(PenstockError):
+                await drafts.bring(text)
+        assert drafts.each() == []
+        draft = (await drafts.bring(waiting())).draft
+        with pytest.raises(PenstockError):
+            await drafts.replace(draft.id, "<a/>")
+        assert await drafts.get(draft.id) == draft
