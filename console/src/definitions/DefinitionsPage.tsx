@@ -2,7 +2,7 @@
 import "../run/run.css";
 import "./definitions.css";
 import { FilePlus2, Hourglass, Search } from "lucide-react";
-import { useMemo, type ReactNode } from "react";
+import { Suspense, useMemo, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import type { Definition, Page } from "../api/types";
 import { Ago, Empty, Failed, Skeleton, Tag } from "../components";
@@ -15,6 +15,8 @@ import { useWords } from "../words";
 import { Editor } from "./Editor";
 import { definitionPath } from "./requests";
 import { StatusBadge } from "./StatusBadge";
+
+const DRAFTS = LANGUAGES.flatMap((language) => language.drafts ?? []);
 
 export default function DefinitionsPage(): ReactNode {
   const search = useSearch();
@@ -45,8 +47,10 @@ function DefinitionList(): ReactNode {
           <option value="">{t.runs.any}</option>
           {languages.map((name) => <option key={name} value={name}>{t.language[name] ?? name}</option>)}
         </select>
+        {may(me, "definition.write") && <Suspense fallback={null}>{DRAFTS.map(({ path, Import }) => <Import key={path} />)}</Suspense>}
         {may(me, "definition.write") && <Link className="btn btn-primary" to="/definitions?new="><FilePlus2 size={15} aria-hidden />{d.newOne}</Link>}
       </header>
+      <Suspense fallback={null}>{DRAFTS.map(({ path, List }) => <List key={path} />)}</Suspense>
       {!all ? (answer.error ? <Failed error={answer.error} retry={answer.reload} /> : <Skeleton h={44} n={6} />)
         : shown.length === 0 ? <Empty title={all.length ? d.noneFound : d.none} text={all.length ? undefined : d.noneDo} />
         : <>

@@ -20,6 +20,7 @@ export interface Language {
   items?: ItemParts;
   addresses?: Addresses;
   letters?: LetterParts;
+  drafts?: DraftParts;
   /** Screens of its own. */
   rooms?: Room[];
   /** Loaded with the page of a run. */
@@ -48,6 +49,26 @@ export interface MessageCause {
   lastAt: string;
   /** Sending it again may help. */
   curable: boolean;
+}
+
+/** Documents that somebody brought and that cannot run yet: they are finished on a page of their own. */
+export interface DraftParts {
+  /** Where the server lists them. */
+  path: string;
+  /** The draft that is to become a version of this definition, by its id; null when there is none. */
+  find: (answer: unknown, name: string) => string | null;
+  /** Brings a file, on the screen of all definitions. */
+  Import: ComponentType;
+  /** Those that are not released, above the definitions. */
+  List: ComponentType;
+  Page: ComponentType<DraftPageProps>;
+}
+
+export interface DraftPageProps {
+  id: string;
+  version: number;
+  /** What is shown when the draft becomes another version than this. */
+  otherwise: ReactNode;
 }
 
 /** Screens of a language below one first part of the address. */

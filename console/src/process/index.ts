@@ -6,6 +6,8 @@ import type { Language, WaitingItem } from "../languages/contract";
 import type { Dictionary } from "../words/ko";
 import { person } from "../words/why";
 import { compareProcesses } from "./compare";
+import { findDraft } from "./draft/find";
+import { draftsPath } from "./draft/requests";
 import { itemTone, OPEN_STATUSES } from "./itemTone";
 import { ADDRESSES, bpmnPath, startInstance, submit, workItemPath } from "./requests";
 import { StartModes } from "./StartModes";
@@ -44,6 +46,10 @@ export const process: Language = {
     path: (item, verb) => `${workItemPath(item.work?.id ?? "")}:${verb}`,
     icon: (item) => (item.work && item.work.mode !== "MANUAL" ? Bot : null),
     View: WorkItemView, // in the first load: an item can be opened without a connection
+  },
+  drafts: {
+    path: draftsPath, find: findDraft,
+    Import: lazy(() => import("./draft/Drafts").then(({ ImportButton }) => ({ default: ImportButton }))), List: lazy(() => import("./draft/Drafts")), Page: lazy(() => import("./draft/DraftPage")),
   },
   addresses: ADDRESSES,
   run: () => import("./run").then(({ runParts }) => runParts),

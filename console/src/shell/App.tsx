@@ -30,6 +30,7 @@ const PackPage = lazy(() => import("../rules/PackPage"));
 const ProposalsPage = lazy(() => import("../proposals/ProposalsPage"));
 const DefinitionsPage = lazy(() => import("../definitions/DefinitionsPage"));
 const DefinitionPage = lazy(() => import("../definitions/DefinitionPage"));
+const DraftOrVersion = lazy(() => import("../definitions/DraftOrVersion"));
 
 export function App(): ReactNode {
   const { t } = useWords();
@@ -92,6 +93,7 @@ function screenOf(parts: string[] | null): ReactNode {
   if (room === "proposals" && id === undefined) return <ProposalsPage />;
   if (room === "definitions" && id === undefined) return <DefinitionsPage />;
   if (room === "definitions" && id !== undefined && (node === undefined || (node === "versions" && /^\d+$/.test(number ?? "")))) return <DefinitionPage key={id} name={id} version={number ? Number(number) : null} />;
+  if (room === "definitions" && id !== undefined && node === "v" && /^\d+$/.test(number ?? "")) return <DraftOrVersion key={`${id} ${number}`} name={id} version={Number(number)} />;
   const own = roomOf(room);
   return own ? <own.Page parts={parts.slice(1)} /> : <Nowhere />;
 }

@@ -1,72 +1,24 @@
 /** The author's BPMN drawing, rendered by bpmn-js, with tokens, states and times as overlays. */
-import "bpmn-js/dist/assets/diagram-js.css";
-import "../../net/net.css";
-import "./bpmn.css";
-import NavigatedViewer from "bpmn-js/lib/NavigatedViewer";
-import { Maximize, Minus, Pencil, Plus } from "lucide-react";
-import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { Pencil, Plus } from "lucide-react";
+import { memo, useCallback, useEffect, useMemo, type KeyboardEvent, type ReactNode } from "react";
 import { createPortal } from "react-dom";
 import type { Graph, NodeState } from "../../api/types";
 import type { DrawingProps } from "../../languages/contract";
 import { heatOf, type CanvasMode } from "../../net/view";
 import { toneIcon } from "../../components";
-import { useKeys } from "../../shell/keys";
 import { useNow, useWords } from "../../words";
-import { placesOf, readDrawing, type Drawn, type Place } from "./elements";
-
-const COLOURS = { defaultFillColor: "var(--surface)", defaultStrokeColor: "var(--bpmn-line)", defaultLabelColor: "var(--text)" };
-/** bpmn-js measures texts on a canvas, which knows no CSS variables. */
-const textStyle = () => ({ defaultStyle: { fontFamily: getComputedStyle(document.documentElement).fontFamily, fontSize: 12 }, externalStyle: { fontSize: 11.5 } });
+import { placesOf, type Place } from "./elements";
+import { useViewer, ZoomTools } from "./viewer";
 
 export default function Drawing({ source: xml, graph, mode, marks, selected, since, onPick, onFail }: DrawingProps): ReactNode {
   const { t } = useWords();
-  const wrap = useRef<HTMLDivElement>(null);
-  const [drawn, setDrawn] = useState<Drawn | null>(null);
-  const [zoom, setZoom] = useState(1);
-  const act = useRef({ onPick, onFail });
-  act.current = { onPick, onFail };
-
-  useEffect(() => {
-    if (!wrap.current) return;
-    const viewer = new NavigatedViewer({ container: wrap.current, bpmnRenderer: COLOURS, textRenderer: textStyle() });
-    let gone = false;
-    // lines are broken by the width of their letters, so the font must be loaded
-    const letters = [...new Set((xml.match(/name="[^"]*"/g) ?? []).join(""))].join("");
-    document.fonts.load('12px "Pretendard Variable"', letters).catch(() => []).then(() => (gone ? null : viewer.importXML(xml))).then(() => {
-      if (gone) return;
-      const read = readDrawing(viewer);
-      viewer.on("canvas.viewbox.changed", () => setZoom(read.zoom()));
-      viewer.on("element.click", ({ element }: { element: { parent?: unknown } }) => !element.parent && act.current.onPick(null));
-      read.fit();
-      setZoom(read.zoom());
-      setDrawn(read);
-    }, () => !gone && act.current.onFail());
-    return () => {
-      gone = true;
-      setDrawn(null);
-      viewer.destroy();
-    };
-  }, [xml]);
+  const { wrap, drawn, zoom } = useViewer(xml, onFail, (element) => !element.parent && onPick(null));
 
   const places = useMemo(() => (drawn ? placesOf(drawn, graph) : null), [drawn, graph]);
   useEffect(() => {
     if (!drawn || !places) return;
     drawn.mark(classesOf(graph, places, mode));
   }, [drawn, graph, places, mode]);
-  useEffect(() => {
-    if (!drawn || !wrap.current) return;
-    let last = 0;
-    const observer = new ResizeObserver(([entry]) => {
-      const width = entry?.contentRect.width ?? 0;
-      if (width > 0 && Math.abs(width - last) > 40) drawn.fit();
-      last = width;
-    });
-    observer.observe(wrap.current);
-    return () => observer.disconnect();
-  }, [drawn]);
-
-  const fit = useCallback(() => drawn?.fit(), [drawn]);
-  useKeys({ f: fit });
   const move = useCallback((id: string, key: string) => {
     const forward = key === "ArrowRight" || key === "ArrowDown";
     const next = graph.edges.find((edge) => (forward ? edge.from === id && !edge.back : edge.to === id && !edge.back));
@@ -84,16 +36,7 @@ export default function Drawing({ source: xml, graph, mode, marks, selected, sin
   return (
     <div className="net bpmn" role="group" aria-label={t.run.canvas}>
       <div className="bpmn-canvas" ref={wrap} aria-busy={!drawn} />
-      {drawn && (
-        <>
-          <div className="net-zoom">
-            <button type="button" aria-label={t.run.zoomOut} onClick={() => drawn.step(-1)}><Minus size={14} aria-hidden /></button>
-            <span>{Math.round(zoom * 100)}%</span>
-            <button type="button" aria-label={t.run.zoomIn} onClick={() => drawn.step(1)}><Plus size={14} aria-hidden /></button>
-          </div>
-          <button type="button" className="btn net-fit" aria-label={t.run.fit} title={`${t.run.fit} (f)`} onClick={fit}><Maximize size={15} aria-hidden /></button>
-        </>
-      )}
+      {drawn && <ZoomTools drawn={drawn} zoom={zoom} />}
       {places?.nodes.map((place) => createPortal(
         <Mark place={place} change={marks?.get(place.id)} language={graph.language} state={graph.states[place.id]} tokens={tokens.get(`node ${place.id}`) ?? 0} plain={graph.of === 0} selected={selected === place.id} mode={mode} since={since[place.id]} onPick={onPick} onMove={move} />,
         place.box, place.id))}

@@ -7,14 +7,17 @@ interface Point {
   y: number;
 }
 
-interface Element {
+export interface Element {
   id: string;
+  x?: number;
+  y?: number;
+  children?: Element[];
   width?: number;
   height?: number;
   waypoints?: Point[];
   source?: Element;
   target?: Element;
-  labelTarget?: unknown;
+  labelTarget?: Element;
   businessObject?: { id: string; extensionElements?: { values?: { $type: string; $body?: string }[] } };
 }
 
@@ -24,6 +27,7 @@ interface Canvas {
   removeMarker: (id: string, marker: string) => void;
   viewbox: () => { inner: { width: number; height: number } };
   getSize: () => { width: number; height: number };
+  scrollToElement: (id: string, padding: number) => void;
 }
 
 /** A node or an edge of the graph, its element in the drawing, and the box of its overlay. */
@@ -39,7 +43,12 @@ export interface Place {
 export interface Drawn {
   shapes: Map<string, Element>;
   connections: Element[];
+  /** By what they name, texts that stand beside it. */
+  labels: Map<string, Element>;
   box: (element: Element) => HTMLElement;
+  /** Another box, at an offset from the corner of an element. */
+  spot: (element: Element, name: string, at: { left: number; top: number }) => HTMLElement;
+  bringIntoView: (element: Element) => void;
   mark: (marks: Map<string, string>) => void;
   zoom: () => number;
   step: (by: 1 | -1) => void;
@@ -50,6 +59,8 @@ export interface Drawn {
 const LARGEST = 1;
 /** A margin: names stand below their shapes. */
 const ROOM = 0.93;
+/** What is brought into view stays clear of the tools at the edges, in px. */
+const VISIBLE_MARGIN = 90;
 
 export function readDrawing(viewer: NavigatedViewer): Drawn {
   const canvas = viewer.get<Canvas>("canvas");
@@ -58,15 +69,28 @@ export function readDrawing(viewer: NavigatedViewer): Drawn {
   const zoomer = viewer.get<{ stepZoom: (by: number) => void }>("zoomScroll");
   const shapes = new Map<string, Element>();
   const connections: Element[] = [];
+  const labels = new Map<string, Element>();
   for (const element of all) {
-    if (element.labelTarget) continue;
+    if (element.labelTarget) { labels.set(element.labelTarget.id, element); continue; }
     if (element.waypoints) connections.push(element);
     else shapes.set(ownId(element), element);
   }
   const boxes = new Map<string, HTMLElement>();
   let shown = new Map<string, string>();
   return {
-    shapes, connections,
+    shapes, connections, labels,
+    spot: (element, name, at) => {
+      const key = `${element.id} ${name}`;
+      let box = boxes.get(key);
+      if (!box) {
+        box = document.createElement("div");
+        box.className = "bpmn-way";
+        overlays.add(element.id, "penstock", { position: at, html: box });
+        boxes.set(key, box);
+      }
+      return box;
+    },
+    bringIntoView: (element) => canvas.scrollToElement(element.id, VISIBLE_MARGIN),
     box: (element) => {
       let box = boxes.get(element.id);
       if (!box) {
@@ -108,6 +132,18 @@ function ownId(element: Element): string {
   } catch {
     return element.businessObject?.id ?? element.id;
   }
+}
+
+/** The middle of the longest part of a connection, as an offset from the corner of its box. */
+export function middleOf(points: Point[]): { left: number; top: number } {
+  const [x, y] = [Math.min(...points.map((point) => point.x)), Math.min(...points.map((point) => point.y))];
+  let middle = { left: 0, top: 0 }, longest = -1;
+  for (let i = 1; i < points.length; i++) {
+    const [from, to] = [points[i - 1], points[i]] as [Point, Point];
+    const length = Math.hypot(to.x - from.x, to.y - from.y);
+    if (length > longest) { longest = length; middle = { left: (from.x + to.x) / 2 - x, top: (from.y + to.y) / 2 - y }; }
+  }
+  return middle;
 }
 
 /** A little before the end of a connection, as an offset from the corner of its box. */

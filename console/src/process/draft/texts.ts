@@ -1,0 +1,35 @@
+/** The text of a draft's file, fetched again when the drawing has changed. */
+import { useEffect, useState } from "react";
+import { text } from "../../api/client";
+import { draftFilePath } from "./requests";
+import type { Draft } from "./types";
+
+export interface FileText {
+  text: string | null;
+  error: unknown;
+}
+
+/** What the drawing consists of: an answer adds a condition or a name, and its picture stays. */
+const drawingOf = (draft: Draft): string => JSON.stringify([draft.file, draft.definitions, draft.counts.pools, draft.counts.messages]);
+
+/** The file as it is, so that answers do not redraw it. */
+export function useDrawnText(draft: Draft): FileText {
+  return useText(draft.id, drawingOf(draft), false);
+}
+
+/** The file with every proposal taken; null fetches nothing. */
+export function useAcceptedText(draft: Draft, wanted: boolean): FileText {
+  return useText(wanted ? draft.id : null, String(draft.number), true);
+}
+
+function useText(id: string | null, of: string, accepted: boolean): FileText {
+  const [fetched, setFetched] = useState<FileText & { key: string }>({ key: "", text: null, error: null });
+  const key = `${id} ${of}`;
+  useEffect(() => {
+    if (id === null) return;
+    let gone = false;
+    text(draftFilePath(id, accepted)).then((body) => !gone && setFetched({ key, text: body, error: null }), (error: unknown) => !gone && setFetched({ key, text: null, error }));
+    return () => { gone = true; };
+  }, [key, accepted]);
+  return id !== null && fetched.key === key ? fetched : { text: null, error: null };
+}
