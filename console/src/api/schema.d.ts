@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from dfc4e98ebc88307f88c553cc95ce44635aaecc5e315af748151f25111c4dbb5b.
+ * Made from 70da921763739d2a7dcd9f5e4d17ce30723d5f1183379178d863aea126eb7d14.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -14,6 +14,30 @@ export interface components {
         Accepted: {
             /** @default true */
             accepted: boolean;
+        };
+        ActivatedJobOut: {
+            attempt: number;
+            /** Format: date-time */
+            created_at: string;
+            definition: string;
+            headers: {
+                [key: string]: string;
+            };
+            id: string;
+            key: string;
+            lock_token: string;
+            /** Format: date-time */
+            locked_until: string;
+            name: string;
+            node: string;
+            priority: number;
+            retries: number;
+            run: string;
+            type: string;
+            variables: {
+                [key: string]: unknown;
+            };
+            version: number;
         };
         ActivatedOut: {
             replayed: string[];
@@ -334,10 +358,6 @@ export interface components {
             }[];
             status: string;
             steps: components["schemas"]["StepOut"][];
-        };
-        CompleteAsked: {
-            /** @default  */
-            notes: string;
         };
         CorrelationOut: {
             executions: components["schemas"]["TracedExecutionOut"][];
@@ -865,6 +885,13 @@ export interface components {
             updated_at: string;
             updated_by: string | null;
         };
+        DraftOut: {
+            /** Format: date-time */
+            at: string;
+            body: unknown;
+            key: string;
+            number: number;
+        };
         DraftProposalOut: {
             answer: {
                 [key: string]: unknown;
@@ -877,7 +904,7 @@ export interface components {
         };
         DraftReleased: {
             definitions: components["schemas"]["DefinitionSaved"][];
-            draft: components["schemas"]["penstock__api__process__draft_shapes__DraftOut"];
+            draft: components["schemas"]["ProcessDraftOut"];
         };
         DraftReplaced: {
             /** @default  */
@@ -945,6 +972,16 @@ export interface components {
             };
             produced_by: string;
             trace_id: string;
+        };
+        ErrorAsked: {
+            code: string;
+            lock_token: string;
+            /** @default  */
+            message: string;
+            /** @default {} */
+            variables: {
+                [key: string]: unknown;
+            };
         };
         EscalateAsked: {
             comment?: string | null;
@@ -1104,6 +1141,15 @@ export interface components {
             size: number;
             total: number;
         };
+        ExtendAsked: {
+            lock_ms: number;
+            lock_token: string;
+        };
+        Extended: {
+            id: string;
+            /** Format: date-time */
+            locked_until: string;
+        };
         ExtractAsked: {
             /** @default false */
             dry_run: boolean;
@@ -1156,6 +1202,15 @@ export interface components {
             items: components["schemas"]["FactOut"][];
             next: number | null;
             of: number;
+        };
+        FailAsked: {
+            /** @default 0 */
+            backoff_ms: number;
+            details?: unknown;
+            lock_token: string;
+            /** @default  */
+            message: string;
+            retries?: number | null;
         };
         FailedCauseOut: {
             code: string;
@@ -1608,6 +1663,60 @@ export interface components {
             id: string;
             mode: string;
         };
+        JobOut: {
+            attempt: number;
+            /** Format: date-time */
+            created_at: string;
+            definition: string;
+            due_at: string | null;
+            ended_at: string | null;
+            id: string;
+            message: string | null;
+            name: string;
+            node: string;
+            priority: number;
+            retries: number;
+            run: string;
+            state: string;
+            type: string;
+            version: number;
+            why: string;
+            worker: string | null;
+        };
+        JobPage: {
+            items: components["schemas"]["JobOut"][];
+            next: string | null;
+        };
+        JobsAsked: {
+            /** @default 60000 */
+            lock_ms: number;
+            /** @default 1 */
+            max_jobs: number;
+            type?: string | null;
+            /** @default [] */
+            types: string[];
+            variables?: string[] | null;
+            /** @default 0 */
+            wait_ms: number;
+            worker: string;
+        };
+        JobsOut: {
+            jobs: components["schemas"]["ActivatedJobOut"][];
+        };
+        JobTypeOut: {
+            delayed: number;
+            held: number;
+            last_asked_at: string | null;
+            locked: number;
+            oldest_at: string | null;
+            type: string;
+            waiting: number;
+            waits: boolean;
+            workers: components["schemas"]["SeenWorkerOut"][];
+        };
+        JobTypesOut: {
+            items: components["schemas"]["JobTypeOut"][];
+        };
         JudgeAsked: {
             comment?: string | null;
             decision: string;
@@ -2055,6 +2164,10 @@ export interface components {
         penstock__api__plan__asked__ApproveAsked: {
             comment?: string | null;
         };
+        penstock__api__plan__asked__CompleteAsked: {
+            /** @default  */
+            notes: string;
+        };
         penstock__api__plan__asked__RejectAsked: {
             comment: string;
         };
@@ -2062,30 +2175,6 @@ export interface components {
             /** @default false */
             force: boolean;
             maxConcurrent?: number | null;
-        };
-        penstock__api__process__draft_shapes__DraftOut: {
-            by_hand: number;
-            by_proposal: number;
-            counts: components["schemas"]["DraftCountsOut"];
-            /** Format: date-time */
-            created_at: string;
-            created_by: string | null;
-            definitions: components["schemas"]["DraftDefinitionOut"][];
-            file: string;
-            findings: components["schemas"]["FoundOut"][];
-            id: string;
-            moves: string[];
-            name: string;
-            number: number;
-            open: number;
-            released: components["schemas"]["ReleasedVersionOut"][];
-            soundness: components["schemas"]["DraftSoundnessOut"];
-            status: string;
-            todos: components["schemas"]["DraftTodoOut"][];
-            /** Format: date-time */
-            updated_at: string;
-            updated_by: string | null;
-            version: number;
         };
         penstock__api__process__draft_shapes__DraftPage: {
             items: components["schemas"]["DraftLineOut"][];
@@ -2106,19 +2195,19 @@ export interface components {
             } | null;
             version?: number | null;
         };
-        penstock__api__shapes__admin__DraftOut: {
-            /** Format: date-time */
-            at: string;
-            body: unknown;
-            key: string;
-            number: number;
-        };
         penstock__api__shapes__admin__DraftPage: {
-            items: components["schemas"]["penstock__api__shapes__admin__DraftOut"][];
+            items: components["schemas"]["DraftOut"][];
             next: string | null;
         };
         penstock__api__shapes__definitions__RejectAsked: {
             feedback: string;
+        };
+        penstock__api__shapes__jobs__CompleteAsked: {
+            lock_token: string;
+            /** @default {} */
+            variables: {
+                [key: string]: unknown;
+            };
         };
         penstock__api__shapes__runs__RetryAsked: {
             /** @default here */
@@ -2272,6 +2361,30 @@ export interface components {
         ProcessDefinitionPage: {
             items: components["schemas"]["DefinitionLine"][];
             next: string | null;
+        };
+        ProcessDraftOut: {
+            by_hand: number;
+            by_proposal: number;
+            counts: components["schemas"]["DraftCountsOut"];
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            definitions: components["schemas"]["DraftDefinitionOut"][];
+            file: string;
+            findings: components["schemas"]["FoundOut"][];
+            id: string;
+            moves: string[];
+            name: string;
+            number: number;
+            open: number;
+            released: components["schemas"]["ReleasedVersionOut"][];
+            soundness: components["schemas"]["DraftSoundnessOut"];
+            status: string;
+            todos: components["schemas"]["DraftTodoOut"][];
+            /** Format: date-time */
+            updated_at: string;
+            updated_by: string | null;
+            version: number;
         };
         ProcessEventOut: {
             /** Format: date-time */
@@ -2693,6 +2806,13 @@ export interface components {
         SecretPage: {
             items: components["schemas"]["SecretOut"][];
             next: string | null;
+        };
+        SeenWorkerOut: {
+            /** Format: date-time */
+            at: string;
+            /** Format: date-time */
+            since: string;
+            worker: string;
         };
         SeriesOfHoursOut: {
             all: components["schemas"]["SeriesOut"];
@@ -3454,6 +3574,9 @@ export interface components {
             what: string | null;
             /** @default [] */
             who: string[];
+        };
+        WithToken: {
+            lock_token: string;
         };
         WordsOut: {
             languages: {

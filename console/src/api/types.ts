@@ -210,6 +210,14 @@ export type Instance = Schemas["ProcessInstanceOut"];
 export type UndoStep = Schemas["StepOut"];
 export type Extracted = Narrow<Schemas["ExtractedOut"], { definition: Dict; findings: Finding[] }>;
 export type DefinitionSaved = Schemas["DefinitionSaved"];
+export type DraftProposal = Narrow<Schemas["DraftProposalOut"], { answer: Dict; facts: Dict }>;
+/** `key` is the same as long as the drawing is; `no` its number along the flow, which it keeps. */
+export type DraftTodo = Narrow<Schemas["DraftTodoOut"], { facts: Dict; proposals: DraftProposal[]; form: Schema; state: "open" | "done"; answer: Dict | null }>;
+type DraftStatus = "open" | "finished" | "released";
+export type ProcessDraftLine = Narrow<Schemas["DraftLineOut"], { status: DraftStatus }>;
+/** A drawing that cannot run yet, with what is missing. */
+export type ProcessDraft = Narrow<Schemas["ProcessDraftOut"], { status: DraftStatus; todos: DraftTodo[]; findings: Finding[]; soundness: Omit<Schemas["DraftSoundnessOut"], "findings"> & { findings: Finding[] } }>;
+export type ProcessDraftReleased = Narrow<Schemas["DraftReleased"], { draft: ProcessDraft }>;
 
 // -- the test bench of rules
 export type Decision = "normal" | "warning" | "critical" | "unknown";

@@ -21,6 +21,7 @@ import { readFile } from "./drawingFile";
 import { ElementCard } from "./ElementCard";
 import { ReleasedList } from "./ReleasedList";
 import { ReleaseDraft } from "./ReleaseDraft";
+import { leaveDraft } from "./requests";
 import { RemoveDraft } from "./RemoveDraft";
 import { SoundnessStrip } from "./SoundnessStrip";
 import { useDraftWords } from "./speech";
@@ -94,6 +95,7 @@ function Workbench({ work, reload, onReleased }: { work: DraftWork; reload: () =
     if (!only) return onReleased(released);
     toast(d.releasedToast(draft.name, only.version));
     go(definitionPath(only.id, only.version));
+    leaveDraft();
   };
   const selected = element ? file.elements.get(element) : undefined;
   return (

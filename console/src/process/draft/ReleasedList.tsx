@@ -1,15 +1,17 @@
 /** What became of a draft with several definitions: all of them, each with its page. */
 import { CircleCheck } from "lucide-react";
-import type { ReactNode } from "react";
+import { useEffect, type ReactNode } from "react";
 import { Tag } from "../../components";
 import { definitionPath } from "../../definitions/requests";
 import { StatusBadge } from "../../definitions/StatusBadge";
 import { Link } from "../../shell/router";
+import { leaveDraft } from "./requests";
 import { useDraftWords } from "./speech";
 import type { Released } from "./types";
 
 export function ReleasedList({ released }: { released: Released }): ReactNode {
   const { d } = useDraftWords();
+  useEffect(() => leaveDraft, []);
   return (
     <div className="pad draft-released">
       <CircleCheck size={30} aria-hidden className="ink-done" />

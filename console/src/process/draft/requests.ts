@@ -30,9 +30,12 @@ export async function removeDraft(draft: Draft): Promise<void> {
   stale(DRAFTS);
 }
 
+/** What has become of it is shown where the draft was, which is why the list of drafts is not asked again yet. */
+export const leaveDraft = (): void => stale(DRAFTS);
+
 /** `pending`: another person approves it first. `unsound`: its author accepts that a run may never end. */
 export async function release(draft: Draft, pending: boolean, unsound: boolean, key: string): Promise<Released> {
   const released = await post<Released>(`${draftPath(draft.id)}:release`, { number: draft.number, pending, unsound }, key);
-  stale(DRAFTS, "/definitions", "/processes/definitions");
+  stale("/definitions", "/processes/definitions");
   return released;
 }

@@ -107,12 +107,12 @@ class DraftTodoOut(ResponseBody, of=views.DraftTodo, parts={Proposal: "DraftProp
     state: str = Field(examples=["open", "done"])
 
 
-class DraftOut(
+class ProcessDraftOut(
     ResponseBody, of=views.Draft, parts={DraftCounts: "DraftCountsOut", DraftSoundness: "DraftSoundnessOut"}
 ):  # fmt: skip
     status: str = Field(examples=["open", "finished", "released"])
 
 
 class DraftReleased(ResponseBody):
-    draft: DraftOut
+    draft: ProcessDraftOut
     definitions: list[DefinitionSaved]

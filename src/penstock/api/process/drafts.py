@@ -23,17 +23,17 @@ router = APIRouter(
 )
 Id = Annotated[str, Path(max_length=200, description="Its id, a beginning of it, or the id of its process.")]
 _AGAIN: dict[int | str, dict[str, Any]] = {
-    200: {"model": shape.DraftOut, "description": "It was there already, with this text or an older one"}
+    200: {"model": shape.ProcessDraftOut, "description": "It was there already, with this text or an older one"}
 }
 
 
 def _answer(draft: Draft, *, status: int = 200) -> Response:
     where = {"Location": f"/api/v1/processes/drafts/{draft.id}"} if status == 201 else None
-    return reply(shape.DraftOut, draft, status=status, headers=where)
+    return reply(shape.ProcessDraftOut, draft, status=status, headers=where)
 
 
 @router.post(
-    "/drafts", response_model=shape.DraftOut, status_code=201, responses=_AGAIN,
+    "/drafts", response_model=shape.ProcessDraftOut, status_code=201, responses=_AGAIN,
     summary="Bring a drawing, complete or not",
 )  # fmt: skip
 @forwarded_when_large
@@ -53,7 +53,7 @@ async def drafts(
 
 
 @router.get(
-    "/drafts/{id}", response_model=shape.DraftOut, summary="What is missing in a drawing, and what was answered"
+    "/drafts/{id}", response_model=shape.ProcessDraftOut, summary="What is missing in a drawing, and what was answered"
 )  # fmt: skip
 async def draft(id: Id, door: Door, beside: Long, _: Caller = may("definition.read")) -> Response:
     held = Drafts(door)
@@ -77,7 +77,7 @@ async def draft_bpmn(
     return Response(text.encode(), media_type="application/xml")
 
 
-@router.put("/drafts/{id}", response_model=shape.DraftOut, summary="Another text in the place of a draft's")
+@router.put("/drafts/{id}", response_model=shape.ProcessDraftOut, summary="Another text in the place of a draft's")
 @forwarded_when_large
 async def replace_draft(
     id: Id, asked: shape.DraftReplaced, door: Door, who: Caller = may("definition.write")
@@ -85,7 +85,9 @@ async def replace_draft(
     return _answer(await Drafts(door).replace(id, asked.text, number=asked.number, file=asked.name, by=who.user))
 
 
-@router.post("/drafts/{id}:answer", response_model=shape.DraftOut, summary="Answer to-dos: all of these, or none")
+@router.post(
+    "/drafts/{id}:answer", response_model=shape.ProcessDraftOut, summary="Answer to-dos: all of these, or none"
+)  # fmt: skip
 @forwarded_when_large
 async def answer_draft(
     id: Id, asked: shape.AnswersAsked, door: Door, beside: Long, who: Caller = may("definition.write")
@@ -98,7 +100,10 @@ async def answer_draft(
     )  # fmt: skip
 
 
-@router.post("/drafts/{id}:accept", response_model=shape.DraftOut, summary="Take all proposals, or see what would come")
+@router.post(
+    "/drafts/{id}:accept", response_model=shape.ProcessDraftOut,
+    summary="Take all proposals, or see what would come",
+)  # fmt: skip
 @forwarded_when_large
 async def accept_draft(
     id: Id, asked: shape.AcceptAsked, door: Door, beside: Long, who: Caller = may("definition.write")
@@ -109,7 +114,7 @@ async def accept_draft(
     )  # fmt: skip
 
 
-@router.post("/drafts/{id}:undo", response_model=shape.DraftOut, summary="Take an answer back")
+@router.post("/drafts/{id}:undo", response_model=shape.ProcessDraftOut, summary="Take an answer back")
 @forwarded_when_large
 async def undo_draft(
     id: Id, asked: shape.UndoAsked, door: Door, beside: Long, who: Caller = may("definition.write")
