@@ -137,6 +137,9 @@ def test_what_is_told_of_types_and_pages(defined: Server, worker: httpx2.Client)
     kind = next(each for each in viewer.get("/jobs/types").json()["items"] if each["type"] == "charge-card")
     assert (kind["waiting"], kind["locked"]) == (2, 1) and kind["oldest_at"] and kind["last_asked_at"]
     assert [seen["worker"] for seen in kind["workers"]] == ["w"]
+    page = viewer.get("/metrics").text
+    assert 'penstock_jobs{type="charge-card",state="waiting"} 2' in page
+    assert 'penstock_job_oldest_seconds{type="charge-card"}' in page
     found: list[Body] = []
     cursor = None
     while True:

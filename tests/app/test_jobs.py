@@ -12,6 +12,10 @@ import pytest
 
 from penstock.app.jobs.jobs import Asked
 from penstock.app.penstock import Penstock
+from penstock.app.runs.waiting.environment import read_environment
+from penstock.app.runs.waiting.open_jobs import SERVED_MS
+from penstock.app.runs.waiting.wait_context import WaitReason
+from penstock.app.runs.waiting.why import why
 from penstock.errors import BadInput, JobLockLost, JobNotFound, JobOver
 from penstock.host import loaded_runs
 from penstock.kernel import command as C
@@ -363,6 +367,45 @@ async def test_large_results_leave_the_row(door: Penstock) -> None:
     await door.jobs.complete(job.id, job.lock_token, {"file": "x" * 300_000})
     assert len((await door.wait(run, timeout=20)).variables["file"]) == 300_000
     assert door.store.blob_names()
+
+
+# ---- why -------------------------------------------------------------------------------------------------------------
+
+
+def why_of(door: Penstock, run: str) -> WaitReason:
+    (reason,) = why(door, door.reading(run), read_environment(door))
+    return reason
+
+
+@on_loop
+async def test_a_run_says_that_nobody_serves_the_type_of_its_job(door: Penstock) -> None:
+    """P-X.28: gravely while nobody asks, and as a plain wait when somebody does; who has it is named."""
+    run = await door.start(released(door, {**CHARGE, "job_retries": 5}), {})
+    assert (await door.wait(run, until_waiting=True, timeout=20)).waiting[0].name == "charge-card"
+    alone = why_of(door, run)
+    assert (alone.rank, alone.kind, alone.what, alone.node) == (3, "no_worker", "charge-card", "charge")
+    assert alone.since == door.jobs.find()[0].created_at
+    (job,) = await take(door, lock_ms=3_600_000)
+    taken = why_of(door, run)
+    assert (taken.rank, taken.kind, taken.who, taken.attempt) == (9, "job", ["w"], 1)
+    assert taken.until == job.locked_until
+    await door.jobs.fail(job.id, job.lock_token, "no network", backoff_ms=3_600_000)
+    delayed = why_of(door, run)
+    assert (delayed.kind, delayed.message, delayed.code) == ("backoff", "no network", "JOB_FAILED") and delayed.until
+
+
+@on_loop
+async def test_a_type_is_served_as_long_as_somebody_asks(door: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-X.28: two minutes after the last question nobody serves it, unless somebody waits right now."""
+    release = released(door, CHARGE)
+    await take(door, wait_ms=0)
+    run = await door.start(release, {})
+    assert why_of(door, run).kind == "job"
+    asked_at, real = door.jobs.types()[0].last_asked_at, door.host.clock.now
+    monkeypatch.setattr(door.host.clock, "now", lambda: real() + SERVED_MS + 1)
+    assert (why_of(door, run).kind, why_of(door, run).since) == ("no_worker", asked_at)
+    waiting = asyncio.ensure_future(take(door, "ship", "charge-card", wait_ms=60_000))
+    assert len(await waiting) == 1
 
 
 # ---- who may, and what is said ---------------------------------------------------------------------------------------

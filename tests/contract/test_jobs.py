@@ -20,8 +20,9 @@ FREE = "WAITING"
 def a_job(no: int, **given: Any) -> JobRow:
     row = JobRow(
         id=f"r{no}~2.1", tenant="t", run=no, run_id=f"r{no}", firing=2, attempt=1, type="pay", state=FREE,
-        priority=1000, created_at=no, document="order", version=1, node="pay", name="Pay", key=f"t/r{no}/pay@~0#1", retries=3,
-        fence=0, token=None, worker=None, due_at=None, body=b"x", message=None, answer=None, inbox=None, ended_at=None,
+        priority=1000, created_at=no, document="order", version=1, node="pay", name="Pay", key=f"t/r{no}/pay@~0#1",
+        retries=3, fence=0, token=None, worker=None, due_at=None, body=b"x", message=None, answer=None, inbox=None,
+        ended_at=None,
     )  # fmt: skip
     return msgspec.structs.replace(row, **given)
 
@@ -143,6 +144,7 @@ def test_what_is_told_of_types_and_workers(kit: Kit) -> None:
     assert [(c.type, c.state, c.count, c.oldest) for c in store.job_counts("t")] == [
         ("pay", "LOCKED", 1, 1), ("pay", FREE, 1, 2), ("ship", FREE, 1, 3),
     ]  # fmt: skip
+    assert sum(c.count for c in store.job_counts(None)) == 4
     store.put_job_workers([("t", "pay", "w", 5), ("u", "pay", "v", 6)])
     store.put_job_workers([("t", "pay", "w", 9)])
     assert [(w.type, w.worker, w.since, w.at) for w in store.job_workers("t", "pay")] == [("pay", "w", 5, 9)]

@@ -14,7 +14,7 @@ export type Tone = "idle" | "moving" | "held" | "failed" | "done" | "undone";
 export type State =
   | "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED" | "COMPENSATING" | "COMPENSATED" | "TIMEOUT";
 export type WhyKind =
-  | "failed" | "breaker" | "no_worker" | "dead_join" | "backoff" | "limit" | "paused" | "work" | "event" | "child" | "timer";
+  | "failed" | "breaker" | "no_worker" | "dead_join" | "backoff" | "limit" | "paused" | "work" | "event" | "job" | "child" | "timer";
 /** Moves of a work item. */
 export type WorkVerb = "start" | "submit" | "approve" | "reject" | "rework" | "take_over" | "set_mode" | "delegate";
 export type AgentMode = "AUTONOMOUS" | "SUPERVISED" | "MANUAL";

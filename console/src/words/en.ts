@@ -160,6 +160,8 @@ export const en: Dictionary = {
     workReview: (who, d) => `Waiting ${d} for ${who ? b(`a ${who}'s review`) : b("a review")}.`,
     workItem: (who, d) => `Waiting ${d} for ${who ? b(`an answer of ${who}`) : b("a person's answer")}.`,
     event: (what, d) => `Waiting ${d} for ${b(what)}.`,
+    job: (type, d) => `Waiting ${d} for a worker of ${b(type)}.`,
+    jobTaken: (type, worker, until) => `${b(worker)} does ${b(type)} and has it until ${until}.`,
     child: (what, d) => `Waiting ${d} for child run ${b(what)}.`,
     timer: (until) => `Waits until ${b(until)}, then goes on.`,
     timerPlain: "Waits for a set time to pass.",

@@ -161,6 +161,8 @@ export const ko = {
     workReview: (who: string | null, d: string) => `${who ? b(`${who}의 검토`) : b("검토")}를 ${d}째 기다려요.`,
     workItem: (who: string | null, d: string) => `${who ? b(`${who}의 답`) : b("사람의 답")}을 ${d}째 기다려요.`,
     event: (what: string, d: string) => `${b(what)} 소식을 ${d}째 기다려요.`,
+    job: (type: string, d: string) => `${b(type)} 작업을 할 워커를 ${d}째 기다려요.`,
+    jobTaken: (type: string, worker: string, until: string) => `${b(josa(worker, "이/가"))} ${b(type)} 작업을 하고 있어요. ${until}까지 맡았어요.`,
     child: (what: string, d: string) => `하위 실행 ${b(what)}의 끝을 ${d}째 기다려요.`,
     timer: (until: string) => `${b(until)}까지 기다렸다가 이어서 가요.`,
     timerPlain: "정한 시간이 지나기를 기다려요.",

@@ -37,6 +37,8 @@ export function whySentence(why: Why, { t, f, now }: Speaker): string {
     }
     case "event":
       return w.event(why.what ?? node, long) + then(why, { t, f, now });
+    case "job":
+      return why.who[0] && why.until ? w.jobTaken(why.what ?? node, why.who[0], f.when(why.until, now)) : w.job(why.what ?? node, long);
     case "child":
       return w.child(why.what ?? node, long);
     case "timer":

@@ -35,6 +35,7 @@ TAGS = {
     "schedules": "What starts by the clock.",
     "simulations": "What a change would have meant: results, reports, past judgments and labels (C-59).",
     "rules": "The test bench: what a rule pack or a FEEL expression would say. Nothing is stored.",
+    "jobs": "What workers outside do, in any language: take, hold, answer.",
     "dead letters": "Runs that ended badly: look, replay one, replay many.",
     "operations": "Circuit breakers, verdicts, messages that were kept.",
     "stand-ins": "Systems outside that the seed's workflows call, for trying them out (dev).",

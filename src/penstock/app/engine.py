@@ -258,7 +258,7 @@ class Engine(OpenStore):
             return False
         st = loaded.run.st
         rests = st.status != RUNNING or st.paused and not st.asked
-        return not rests and not any(n.calls for n in loaded.run.net.nodes)
+        return not rests and not loaded.run.net.has_jobs and not any(n.calls for n in loaded.run.net.nodes)
 
     def unborn(self, run: str, tenant: str) -> RunRow | None:
         """A run whose first turn is still to come."""

@@ -210,7 +210,8 @@ _WAITED_FOR = {"person": "a person's answer", "operator": "an operator", "time":
 
 def _print_waiting(look: RunView, waiting: Any, store: Path) -> None:
     run, name = waiting.run or look.run_id, _quoted(waiting.node)
-    what = _WAITED_FOR.get(waiting.for_, f"«{waiting.name}»")
+    by_worker = waiting.for_ == "worker"
+    what = f"a worker of «{waiting.name}»" if by_worker else _WAITED_FOR.get(waiting.for_, f"«{waiting.name}»")
     decision = waiting.prompt if isinstance(waiting.prompt, dict) and waiting.prompt.get("kind") in _DECIDED else None
     if decision is not None:
         what, title = _DECIDED[decision["kind"]], str(decision.get("title") or "")

@@ -233,7 +233,7 @@ def idle(host: Host) -> bool:
 def _busy(run: Folded) -> bool:
     """A call is as busy as what it calls, which is a run of its own."""
     return any(
-        firing.phase == EFFECT and run.net.nodes[firing.node].spec.kind != "call"
+        firing.phase == EFFECT and run.net.nodes[firing.node].spec.kind != "call" and not run.net.nodes[firing.node].job
         or firing.phase == BACKOFF and not run.st.paused
         for firing in run.st.firings.values()
     )  # fmt: skip

@@ -94,6 +94,7 @@ class Answer(msgspec.Struct, frozen=True):
 class TypeCount(msgspec.Struct, frozen=True):
     """Open jobs of a type in one state."""
 
+    tenant: str
     type: str
     state: str
     count: int
@@ -149,7 +150,9 @@ class JobStore(Protocol):
         """When the next lock or delay is over, of all tenants."""
         ...
 
-    def job_counts(self, tenant: str) -> list[TypeCount]: ...
+    def job_counts(self, tenant: str | None) -> list[TypeCount]:
+        """By type and state; None: of all tenants."""
+        ...
 
     def job_workers(self, tenant: str, type: str | None = None) -> list[WorkerRow]:
         """By type and name."""
@@ -269,9 +272,10 @@ class SqlJobs(Sql):
         due: int | None = self._one("SELECT min(due_at) FROM job WHERE due_at IS NOT NULL")
         return due
 
-    def job_counts(self, tenant: str) -> list[TypeCount]:
-        sql = f"SELECT type,state,count(*),min(created_at) FROM job WHERE {OPEN} AND tenant=? GROUP BY type,state"
-        return [TypeCount(*row) for row in self._rows(f"{sql} ORDER BY 1,2", (tenant,))]
+    def job_counts(self, tenant: str | None) -> list[TypeCount]:
+        one, values = (" AND tenant=?", (tenant,)) if tenant is not None else ("", ())
+        sql = f"SELECT tenant,type,state,count(*),min(created_at) FROM job WHERE {OPEN}{one} GROUP BY tenant,type,state"
+        return [TypeCount(*row) for row in self._rows(f"{sql} ORDER BY 1,2,3", values)]
 
     def job_workers(self, tenant: str, type: str | None = None) -> list[WorkerRow]:
         where, values = ("tenant=?", (tenant,)) if type is None else ("tenant=? AND type=?", (tenant, type))

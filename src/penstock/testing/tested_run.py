@@ -21,11 +21,12 @@ from penstock.testing.messages import SentMessage
 _FOR = {
     "work": "person", "event": "event", "timer": "time", "backoff": "retry", "child": "run", "limit": "room",
     "failed": "operator", "breaker": "breaker", "paused": "operator",
+    "job": "worker", "no_worker": "worker",
 }  # fmt: skip
 
 
 class OpenWait(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run waits for: `for_` is person, event, time, retry, run, room, operator or breaker; `until` in
+    """What a run waits for: `for_` is person, event, time, retry, run, room, operator, breaker or worker; `until` in
     milliseconds, and `then` what happens by itself at that moment; `who` may move it on."""
 
     node: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from collections import Counter
 from collections.abc import Iterable
 
 from penstock.app.metrics.collector import MetricsCollector
@@ -28,6 +29,7 @@ def exposed(meter: MetricsCollector, tenant: str | None, now: int, *, listening:
     page.one("dlq_message_count", "gauge", "Runs that ended badly and lie in the dead letter queue.", read.letters())
     about = "The largest checkpoint that a document has asked for in 24 hours."
     page.one("checkpoint_size_bytes", "gauge", about, read.checkpoint())
+    _jobs(page, meter, tenant, now)
     _languages(page, read)
     if tenant is None:
         _engine(page, meter, listening)
@@ -78,6 +80,19 @@ def _people(page: ExpositionPage, read: Readings) -> None:
     about = "Approvals that timed out, of those that were closed or timed out, 24 hours."
     page.one("approval_timeout_rate", "gauge", about, read.timeout_rate())
     page.histogram("approval_response_time", "From the request to the decision.", [({}, read.of.response)])
+
+
+def _jobs(page: ExpositionPage, meter: MetricsCollector, tenant: str | None, now: int) -> None:
+    """Of workers outside, by type; of all tenants together where nobody's are asked for."""
+    counts: Counter[tuple[str, str]] = Counter()
+    oldest: dict[str, int] = {}
+    for each in meter.store.job_counts(tenant):
+        counts[each.type, each.state.lower()] += each.count
+        oldest[each.type] = min(each.oldest, oldest.get(each.type, each.oldest))
+    rows = [({"type": type, "state": state}, float(count)) for (type, state), count in sorted(counts.items())]
+    page.family("penstock_jobs", "gauge", "Open jobs of workers outside: waiting, locked, delayed, held.", rows)
+    ages = _by("type", [(type, max(0, now - at) / 1000) for type, at in sorted(oldest.items())])
+    page.family("penstock_job_oldest_seconds", "gauge", "How old the oldest open job of a type is.", ages)
 
 
 def _languages(page: ExpositionPage, read: Readings) -> None:

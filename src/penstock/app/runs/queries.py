@@ -305,7 +305,10 @@ class StoreReader(Queries):
 
 
 def waits_for_outside(view: RunView) -> bool:
-    """Can only a person, a signal or an operator move this run on? A pure wait for time goes on by itself."""
+    """Can only a person, a signal, an operator or a worker outside move this run on? Time passes by itself."""
     if view.paused:
         return not view.in_flight  # what has been asked is answered first
+    workers = sum(waiting.for_ == "worker" for waiting in view.waiting)
+    if view.internal_status == "RUNNING" and workers:
+        return workers == view.in_flight
     return view.internal_status == "WAITING" and any(w.for_ != "time" for w in view.waiting)

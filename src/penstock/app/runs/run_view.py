@@ -41,7 +41,7 @@ class FiringView(msgspec.Struct, omit_defaults=True):
 
 
 class PendingWait(msgspec.Struct, omit_defaults=True):
-    """What a run waits for: a person's answer, a signal, a condition over its data, a moment, an operator."""
+    """What a run waits for: a person's answer, a signal, a condition over its data, a moment, an operator, a worker."""
 
     node: str
     for_: str = msgspec.field(name="for")
@@ -314,11 +314,19 @@ class RunFold:
                 item, prompt = st.items[no], self.prompts.get(self.reader.firing_id(firing))
                 draft = self.resolve(item.draft) if item.status == "SUBMITTED" else None
                 out.append(PendingWait(node, "person", prompt, due_at=due, draft=draft))
+            elif net.nodes[firing.node].job and PHASE[firing.phase] == "effect":
+                out.append(PendingWait(node, "worker", name=self._job_type(firing), due_at=due))
             elif awaited := self._awaited(firing, node, due):
                 out += awaited
             elif PHASE[firing.phase] == "suspended" and due is not None:
                 out.append(PendingWait(node, "time", due_at=due))
         return out
+
+    def _job_type(self, firing: Firing) -> str:
+        assert self.reader.net is not None
+        node = self.reader.net.nodes[firing.node]
+        args = node.effect.args if node.effect is not None and node.args_static else firing.args
+        return str(args.get("type") or "") if isinstance(args, dict) else ""
 
     def _awaited(self, firing: Firing, node: str, due: int | None) -> list[PendingWait]:
         """News, and conditions over the run's data. What polls goes on by itself."""

@@ -116,8 +116,8 @@ class WaitFields(Fields):
     """What a run waits for at a node."""
 
     for_: Annotated[
-        Literal["person", "event", "time", "retry", "run", "room", "operator", "breaker"] | None,
-        Meta(description="person, event, time, retry, run, room, operator or breaker."),
+        Literal["person", "event", "time", "retry", "run", "room", "operator", "breaker", "worker"] | None,
+        Meta(description="person, event, time, retry, run, room, operator, breaker or worker."),
     ] = msgspec.field(name="for", default=None)
     until: Annotated[str, Meta(description="2h from now on, +2h since the beginning, or a moment.")] = ""
     who: Annotated[str | list[str], Meta(description="Roles or people that it waits for.")] = []

@@ -8,6 +8,7 @@ import msgspec
 
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.waiting.breakers import breakers
+from penstock.app.runs.waiting.open_jobs import OpenJobs
 from penstock.host.gate import PLACES, WaitingEffects
 from penstock.host.taken_places import TakenPlaces
 from penstock.store.address import driver_of
@@ -26,22 +27,23 @@ class Environment(msgspec.Struct):
     driven: bool | None = None
     parked: dict[tuple[int, int], tuple[str, int | None]] = {}
     places: TakenPlaces | None = None
+    jobs: OpenJobs | None = None  # None where no store can be asked
 
 
 def read_environment(door: Queries) -> Environment:
     """Costs one read of the gate's table, and where this process does not drive the store one look at its lock. Whoever
     asks about many runs asks once."""
-    host = door.host_here
+    host, jobs = door.host_here, OpenJobs(door)
     opened = {
         breaker.name: breaker.opened_at or 0
         for breaker in breakers(door.store, door.tenant)
         if breaker.status == "open"
     }
     if host is not None:
-        return Environment(door.now(), opened, True, held_effects(host), host.admission.places(door.tenant))
+        return Environment(door.now(), opened, True, held_effects(host), host.admission.places(door.tenant), jobs)
     path = getattr(door.store, "path", None)
     driven = None if path is None else driver_of(path) is not None
-    return Environment(door.now(), opened, driven, door.parked_elsewhere)
+    return Environment(door.now(), opened, driven, door.parked_elsewhere, jobs=jobs)
 
 
 def held_effects(host: Host) -> dict[tuple[int, int], tuple[str, int | None]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.app.access.candidates import targets_of
+from penstock.app.runs.waiting.job_reasons import job_reason
 from penstock.app.runs.waiting.wait_context import Followup, WaitContext, WaitReason
 from penstock.kernel.state import BACKOFF, EFFECT, SUSPENDED, Firing, Item
 from penstock.net.author import author
@@ -57,6 +58,9 @@ def _backoff(context: WaitContext, firing: Firing, node: CNode) -> WaitReason:
 
 
 def _asked(context: WaitContext, firing: Firing, node: CNode) -> Iterator[WaitReason]:
+    if node.job:
+        yield from job_reason(context, firing, node)
+        return
     parked = context.environment.parked.get((context.no, firing.no))
     if node.calls and parked is None:
         due = None if node.spec.timeout_ms is None else context.since(firing) + node.spec.timeout_ms

@@ -1,6 +1,7 @@
 """Why a run rests: every reason, the gravest first. People get sentences made of it; what is not known is None.
 
-Ranks: 1 failed, 2 breaker, 3 no_worker, 4 dead_join, 5 backoff, 6 limit, 7 paused, 8 work, 9 event, 10 child, 11 timer.
+Ranks: 1 failed, 2 breaker, 3 no_worker, 4 dead_join, 5 backoff, 6 limit, 7 paused, 8 work, 9 event and job, 10 child,
+11 timer.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def _undriven(context: WaitContext) -> Iterator[WaitReason]:
     st, now = context.st, context.environment.now
     if context.environment.driven is not False or st.paused:
         return
-    asked = [f for f in st.firings.values() if f.phase == EFFECT and not context.net.nodes[f.node].calls]
+    here = [f for f in st.firings.values() if f.phase == EFFECT and not context.net.nodes[f.node].calls]
+    asked = [f for f in here if not context.net.nodes[f.node].job]  # those of workers outside say themselves who serves
     for firing in asked:
         node = context.net.nodes[firing.node]
         executor = node.effect.executor if node.effect is not None else None
@@ -122,7 +124,7 @@ def _undriven(context: WaitContext) -> Iterator[WaitReason]:
             rank=3, kind="no_worker", node=context.author(node), label=context.label(node), what=executor, since=at
         )
     late = [timer.due for timer in st.timers.values() if timer.due <= now]
-    if not asked and (late or st.status <= RUNNING and st.status != PENDING):
+    if not here and (late or st.status <= RUNNING and st.status != PENDING):
         yield WaitReason(rank=3, kind="no_worker", since=min(late, default=st.at or None))
 
 
