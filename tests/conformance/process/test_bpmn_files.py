@@ -138,7 +138,7 @@ def test_several_instances_calls_and_feel() -> None:
     activities = by_id(found["activities"])
     assert activities["pick"]["multi"] == {
         "mode": "parallel", "until": UNTIL, "items": "items", "item": "line",
-        "collect": "picked",
+        "collect": "picked", "output": "done",
     }  # fmt: skip
     assert activities["pick_task"]["parent"] == "pick" and activities["pick_task"]["due"] == "PT4H"
     assert activities["abroad"]["orchestration"] == {"sub_process": "ship-abroad"}

@@ -58,7 +58,7 @@ def test_every_process_with_elements_is_a_definition() -> None:
     )
     assert drawing.left_out == (
         {"what": "the process", "id": "empty", "name": "Idle", "why": "nothing is drawn in it"},
-        {"what": "the global user task", "id": "g", "name": "Anywhere", "why": "only processes are"},
+        {"what": "the global user task", "id": "g", "name": "Anywhere", "why": "nothing calls it"},
     )
 
 

@@ -126,6 +126,8 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "a start of no kind": (process([event("S", "start", "error"), task("A")], ["S>A"]), "bpmn_not_supported",
                            "/events/0/trigger"),
     "an end of no kind": (edge(event("E", "end", "timer")), "bpmn_not_supported", "/events/0/trigger"),
+    "a sub-process of a file that is empty": (process([sub("S", bpmn="subProcess")], []), "sub_process_missing",
+                                              "/activities/0"),
     "an end in an ad-hoc sub-process": (
         process([sub("S", bpmn="adHocSubProcess"), task("A", parent="S"), event("E", "end", parent="S")], ["A>E"]),
         "ad_hoc_element", "/events/0"),

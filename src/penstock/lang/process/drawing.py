@@ -53,7 +53,7 @@ def read_drawing(text: str | bytes, name: str) -> Drawing:
     whole_file.refuse_unreadable(index)
     return Drawing(
         tuple(read.data for read in read_processes(index)), source, tuple(whole_file.pools(root)),
-        tuple(whole_file.message_flows(root)), tuple(whole_file.left_out(root)),
+        tuple(whole_file.message_flows(root)), tuple(whole_file.left_out(index)),
     )  # fmt: skip
 
 

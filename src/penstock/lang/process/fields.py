@@ -91,6 +91,9 @@ class Multi(Fields):
     test_before: Annotated[bool, Meta(description="loop: `again` is asked before the first round, too.")] = False
     most: Annotated[int, Meta(ge=1, le=limits.COUNT, description="loop: at most so many rounds.")] | None = None
     collect: Annotated[str, Meta(description="The variable that gets the list of all results.")] = ""
+    output: Annotated[
+        str | None, Meta(description="What is collected of each: an expression over its result; all of it by default.")
+    ] = None
 
 
 class AdHoc(Fields):
@@ -151,6 +154,7 @@ class ActivityFields(Fields):
         Meta(description="Who may do it, instead of `role`: user:ID, role:NAME, group:NAME, user:${a variable}."),
     ] = None
     bpmn: Annotated[Tag | None, Meta(description="The BPMN element it was read from.")] = None
+    global_task: Annotated[str, Meta(description="The task of a file that a call activity called.")] = ""
     parent: Annotated[str, Meta(description="The sub-process it lies in.")] = ""
     form: Annotated[dict[str, Any] | None, Meta(description="JSON Schema of the result.")] = None
     form_key: Annotated[str, Meta(description="The form by a modeler's own name; it lies elsewhere.")] = ""

@@ -68,6 +68,12 @@ class ProcessGraph:
         element = self.definition.elements.get(level)
         return element is not None and element.activity is not None and element.activity.bpmn == "transaction"
 
+    def has_output(self, level: str) -> bool:
+        """Is something said of what each of its instances gives?"""
+        element = self.definition.elements.get(level)
+        multi = element.activity.multi if element is not None and element.activity is not None else None
+        return multi is not None and multi.output is not None
+
     def is_ad_hoc(self, level: str) -> bool:
         """Does somebody choose what of this level is done?"""
         element = self.definition.elements.get(level)

@@ -55,7 +55,10 @@ class SharedContext:
         return main_scope(level) if self.graph.event_sub_processes(level) else self.outer_scope(level)
 
     def outer_scope(self, level: str) -> str:
-        """The scope in which the event sub-processes of a level lie; around a transaction's is one that undoes."""
+        """The scope in which the event sub-processes of a level lie, one for each of its instances; around that of a
+        transaction is one that undoes."""
+        if self.graph.has_output(level):
+            return once_scope(level)
         return transaction_scope(level) if self.graph.is_transaction(level) else level
 
     def context_of(self, element: Element) -> LoweringContext:
@@ -64,6 +67,10 @@ class SharedContext:
 
 def main_scope(level: str) -> str:
     return f"{level}.main"
+
+
+def once_scope(level: str) -> str:
+    return f"{level}.once"
 
 
 def steps_scope(level: str) -> str:

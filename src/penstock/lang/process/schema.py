@@ -12,6 +12,7 @@ from penstock.lang.contract import Setting
 from penstock.lang.document import Document, child_pointer
 from penstock.lang.fields import TENANT, Fields, read_fields, read_top, unknown_fields
 from penstock.lang.process import limits, process_gpt
+from penstock.lang.process.draw_instead import draw_instead
 from penstock.lang.process.fields import (
     COLLECTIONS,
     ActivityFields,
@@ -214,8 +215,7 @@ def _report_unsupported(what: str, raw: dict[str, Any], at: str, definition: Def
     if id:
         definition.unread.add(id)
     message = f"«{name}» is a {what}, which is not run here." if name else f"A {what} is not run here."
-    hint = "Draw it with tasks, gateways, sub-processes and the events of the reference, or remove it."
-    report.error("bpmn_not_supported", message, at, hint=hint, node=id)
+    report.error("bpmn_not_supported", message, at, hint=draw_instead(what), node=id)
 
 
 def _report_left_out(at: str, raw: dict[str, Any], report: Report) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 
 from penstock.errors import DocumentUnreadable, Place
 from penstock.lang.process.bpmn import diagram_interchange
+from penstock.lang.process.bpmn.instances import DATA
 from penstock.lang.process.bpmn.vocabulary import (
     BPMN,
     DI,
     EVENT_DECLARATIONS,
     GATEWAYS,
+    GLOBAL_TASKS,
     PENSTOCK,
     POSITIONS,
     STANDARD,
@@ -74,6 +76,18 @@ class FileIndex:
                 if name.endswith("Ref")
             } for process in self.processes
         }  # fmt: skip
+
+    @cached_property
+    def data(self) -> dict[str, XmlElement]:
+        """What of the file is data that activities use, by its id."""
+        return {node.get("id"): node for node in elements_of(self.root)
+                if node.space == BPMN and node.name in DATA and node.get("id")}  # fmt: skip
+
+    @cached_property
+    def global_tasks(self) -> dict[str, XmlElement]:
+        """The tasks beside the processes that processes call, by their ids."""
+        return {node.get("id"): node for node in self.root.children
+                if node.space == BPMN and node.name in GLOBAL_TASKS and node.get("id")}  # fmt: skip
 
     @cached_property
     def diagram(self) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from penstock.errors import DocumentUnreadable, Place
 from penstock.lang.document import Mark
 from penstock.lang.process.bpmn import diagram_interchange, dialects, vendor_tasks, vendors
 from penstock.lang.process.bpmn.file_index import FileIndex, tree_of
+from penstock.lang.process.bpmn.global_tasks import as_drawn_here, called_task, called_tasks, why_not
+from penstock.lang.process.bpmn.instances import instances
 from penstock.lang.process.bpmn.vocabulary import (
     BPMN,
     CALLABLE,
@@ -146,7 +148,8 @@ class _Reader:
         for child in self.root.children:
             if child.space == BPMN and child.name in CALLABLE:
                 self.left_out.append(child)
-                self._leave_out(f"the {CALLABLE[child.name]}", "only processes are", child)
+                if child.get("id") not in called_tasks(self.index):
+                    self._leave_out(f"the {CALLABLE[child.name]}", why_not(child), child)
         return candidates[0]
 
     def _leave_out(self, what: str, why: str, node: XmlElement) -> None:
@@ -267,10 +270,14 @@ class _Reader:
         refs = (child.text.strip() for child in node.all("eventDefinitionRef", BPMN))
         return own + [self.index.definitions[ref] for ref in refs if ref in self.index.definitions]
 
-    def _activity(self, node: XmlElement, parent: str) -> None:
-        id, tag = self._id(node), node.name
+    def _activity(self, drawn: XmlElement, parent: str) -> None:
+        task = called_task(drawn, self.index)
+        node = drawn if task is None else as_drawn_here(task, drawn)
+        id, tag = self._id(drawn), node.name
         entry: dict[str, Any] = {"id": id, "name": node.get("name") or id, "type": TASKS[tag], "bpmn": tag}
         entry |= _described(node, parent)
+        if task is not None:
+            entry["global_task"] = task.get("id")
         if node.get("default"):
             entry["default"] = self._author_id(node.get("default"))
         if node.get("isForCompensation") == "true":
@@ -290,17 +297,17 @@ class _Reader:
             entry["message"] = self._named("message", ref) if ref else entry["name"]
         if tag == "receiveTask" and node.get("instantiate") == "true":
             entry["instantiate"] = True
-        if multi := self._multi(node):
+        if multi := instances(node, self.language, self.index.data):
             entry["multi"] = multi
         vendors.read(node, entry, self.roles, self.index.resources)
-        own = self.index.settings(node)
+        own = self.index.settings(drawn)
         if not {"agent", "agent_mode"} & own.keys():
             vendor_tasks.read_tool(node, entry)
         if "tool" in entry and not node.get("messageRef"):
             entry.pop("message", None)
         for name, what in dict.fromkeys(vendor_tasks.not_read(node, entry | own)):
             self._leave_out(f"«{name}» of", what, node)
-        self._store("activities", entry, node)
+        self._store("activities", entry, drawn)
 
     def _ad_hoc(self, node: XmlElement) -> dict[str, Any]:
         ad_hoc: dict[str, Any] = {"ordering": "sequential"} if node.get("ordering") == "Sequential" else {}
@@ -309,28 +316,6 @@ class _Reader:
         if node.get("cancelRemainingInstances") == "false":
             ad_hoc["cancel_remaining"] = False
         return ad_hoc | vendors.ad_hoc_steps(node)
-
-    def _multi(self, node: XmlElement) -> dict[str, Any]:
-        multi_instance = node.first("multiInstanceLoopCharacteristics", BPMN)
-        if multi_instance is not None:
-            sequential = multi_instance.get("isSequential") == "true"
-            multi: dict[str, Any] = {"mode": "sequential" if sequential else "parallel"}
-            if count := self._formal(multi_instance, "loopCardinality"):
-                multi["count"] = count
-            if until := self._formal(multi_instance, "completionCondition", condition=True):
-                multi["until"] = until
-            return multi | vendors.multi_instance_items(multi_instance)
-        loop = node.first("standardLoopCharacteristics", BPMN)
-        if loop is None:
-            return {}
-        multi = {"mode": "loop"}
-        if condition := self._formal(loop, "loopCondition", condition=True):
-            multi["again"] = condition
-        if loop.get("testBefore") == "true":
-            multi["test_before"] = True
-        if most := loop.get("loopMaximum").strip():  # longer numbers are out of range like one of 18 digits
-            multi["most"] = int(most[:18]) if most.isascii() and most.isdecimal() else most
-        return multi
 
     def _script(self, node: XmlElement, entry: dict[str, Any]) -> None:
         """P-X.25: only Python scripts are run; a script in another language is kept beside the elements."""

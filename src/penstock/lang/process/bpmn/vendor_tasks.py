@@ -59,10 +59,7 @@ def not_read(node: XmlElement, entry: dict[str, Any]) -> list[tuple[str, str]]:
                 ignored.append((child.name, "data out"))
             elif len(entry.get("params") or ()) != len(inputs):
                 ignored.append((child.name, "data in"))
-    loop = node.first("multiInstanceLoopCharacteristics", BPMN)
-    collected = "what is collected of each instance; here it is its whole result"
-    loops = _extensions(loop, ZEEBE, "loopCharacteristics") if loop is not None else []
-    return ignored + [("outputElement", collected) for characteristics in loops if characteristics.get("outputElement")]
+    return ignored
 
 
 def _extensions(node: XmlElement, space: str, name: str) -> list[XmlElement]:

@@ -75,6 +75,13 @@ def ad_hoc_steps(ad_hoc: XmlElement) -> dict[str, Any]:
     return {"steps": expression(given[0])} if given and given[0] else {}
 
 
+#: What Camunda 8 says of several instances, and our fields.
+_ZEEBE_LISTS = (
+    ("inputCollection", "items"), ("inputElement", "item"), ("outputCollection", "collect"),
+    ("outputElement", "output"),
+)  # fmt: skip
+
+
 def multi_instance_items(multi_instance: XmlElement) -> dict[str, Any]:
     """The list of a multi-instance activity; BPMN itself only has a number."""
     fields: dict[str, Any] = {}
@@ -82,7 +89,7 @@ def multi_instance_items(multi_instance: XmlElement) -> dict[str, Any]:
         if value := _attribute(multi_instance, name):
             fields[word] = expression(value)
     for characteristics in _zeebe(multi_instance, "loopCharacteristics"):
-        for name, word in (("inputCollection", "items"), ("inputElement", "item"), ("outputCollection", "collect")):
+        for name, word in _ZEEBE_LISTS:
             if characteristics.get(name):
                 fields[word] = expression(characteristics.get(name))
     return fields

@@ -49,6 +49,11 @@ UNSUPPORTED = {
     "callChoreography": "choreography", "globalTask": "global task", "implicitThrowEvent": "implicit event",
     "event": "plain event",
 }  # fmt: skip
+#: Tasks beside the processes of a file, and the task of a process that each of them is where it is called.
+GLOBAL_TASKS = {
+    "globalTask": "task", "globalUserTask": "userTask", "globalManualTask": "manualTask",
+    "globalScriptTask": "scriptTask", "globalBusinessRuleTask": "businessRuleTask",
+}  # fmt: skip
 #: Elements beside the processes of a file that run elsewhere, and how a finding calls them.
 CALLABLE = {
     "globalTask": "global task", "globalUserTask": "global user task", "globalManualTask": "global manual task",

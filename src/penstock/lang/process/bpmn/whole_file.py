@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from penstock.errors import DocumentUnreadable, Place
 from penstock.lang.process.bpmn.file_index import FileIndex, is_filled
+from penstock.lang.process.bpmn.global_tasks import called_tasks, why_not
 from penstock.lang.process.bpmn.vocabulary import BPMN, CALLABLE
 from penstock.lang.process.bpmn.xml_tree import XmlElement
 
@@ -35,16 +36,17 @@ def message_flows(root: XmlElement) -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
-def left_out(root: XmlElement) -> list[dict[str, str]]:
+def left_out(index: FileIndex) -> list[dict[str, str]]:
     """Processes in which nothing is drawn, and what is drawn beside processes."""
+    root, called = index.root, called_tasks(index)
     names = {pool["process"]: pool["name"] for pool in pools(root) if pool.keys() >= {"process", "name"}}
     parts = []
     for node in root.children:
         name, why = node.get("name") or names.get(node.get("id"), ""), ""
         if node.space == BPMN and node.name == "process" and not is_filled(node):
             what, why = "the process", "nothing is drawn in it"
-        elif node.space == BPMN and node.name in CALLABLE:
-            what, why = f"the {CALLABLE[node.name]}", "only processes are"
+        elif node.space == BPMN and node.name in CALLABLE and node.get("id") not in called:
+            what, why = f"the {CALLABLE[node.name]}", why_not(node)
         if why:
             parts.append(_said({"what": what, "id": node.get("id"), "name": name, "why": why}))
     return parts
@@ -57,7 +59,7 @@ def refuse_unreadable(index: FileIndex) -> None:
     if inner is not None:
         _refuse("it holds a second <definitions>", inner)
     if not index.processes:
-        others = [f"{part['what']} «{part.get('name') or part.get('id', '')}»" for part in left_out(root)]
+        others = [f"{part['what']} «{part.get('name') or part.get('id', '')}»" for part in left_out(index)]
         beside = f"; it holds {', '.join(others)}" if others else ""
         _refuse(f"no process in it has elements{beside}", root)
     if len(index.processes) > MOST_PROCESSES:

@@ -32,8 +32,9 @@ def lower_ad_hoc(context: LoweringContext) -> Fragment:
     """The scope of the sub-process, and in it how its steps are chosen; the steps are lowered by themselves."""
     frame = _Frame(context)
     nodes, edges = frame.parts()
-    outer = scope_node(context, *level_body(context))
-    return Fragment((outer, *nodes), context.id, context.id, context.id, context.id, tuple(edges))
+    level, id = level_body(context, context.id), context.id
+    outer = scope_node(context, level.body, level.sets)
+    return Fragment((outer, *nodes, *level.nodes), id, id, id, id, (*edges, *level.edges))
 
 
 class _Frame:

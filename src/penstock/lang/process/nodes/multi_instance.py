@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
-from penstock.lang.process.expression_names import COUNTS, INSTANCE, SHORT, replaced_names
+from penstock.expr import compile_expression
+from penstock.lang.process.expression_names import COUNTS, INSTANCE, SHORT, instance_variables, quoted, replaced_names
 from penstock.lang.process.fields import Multi
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.asking import COUNT, MOST_INSTANCES
-from penstock.lang.process.nodes.contract import Fragment, activity_fields
+from penstock.lang.process.nodes.contract import Fragment, activity_fields, link
 from penstock.net.model import MERGE, Body, Node, Set
 
 #: A count of instances becomes a list of that length, cut out of this text: so many are possible.
@@ -24,8 +26,30 @@ def with_instances(inner: Fragment, context: LoweringContext) -> Fragment:
     multi = activity_fields(context).multi
     if multi is None:
         return inner
+    inner = _with_output(inner, multi, context)
     scope = scope_node(context, instance_body(multi, inner.entry, context), _collected_results(multi))
     return Fragment((scope, *inner.nodes), scope.id, scope.id, inner.core, scope.id, inner.edges)
+
+
+def _with_output(inner: Fragment, multi: Multi, context: LoweringContext) -> Fragment:
+    """What is collected of an instance stands at its end: of its result, and where that has no such name, of the
+    instance's variables."""
+    node = output_node(multi, context.id, context)
+    if node is None:
+        return inner
+    return replace(
+        inner, nodes=(*inner.nodes, node), exit=node.id, edges=(*inner.edges, link(inner.exit, node.id))
+    )  # fmt: skip
+
+
+def output_node(multi: Multi, scope: str, context: LoweringContext) -> Node | None:
+    if multi.output is None:
+        return None
+    text = context.expression(multi.output, "multi/output", multi.item or "item", *INSTANCE)
+    roots = instance_variables(compile_expression(text, words=True).roots) if text is not None else set()
+    own = {name: f"fn.coalesce(default[{quoted(name)}], {name})" for name in roots}
+    value = replaced_names(text, own) if text is not None and own else text or "null"
+    return Node(id=f"{context.id}.result", scope=scope, origin=context.id, join=MERGE, value={"$expr": value})
 
 
 def scope_node(context: LoweringContext, body: Body, sets: tuple[Set, ...] = ()) -> Node:

@@ -2,35 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import msgspec
 
 from penstock.errors import Place
 from penstock.lang.contract import Lowered
-from penstock.lang.process.lowering_context import LoweringContext
+from penstock.lang.process.lowering_context import LoweringContext, once_scope
 from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
-from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields, single_node
+from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields, link, single_node
 from penstock.lang.process.nodes.level_entries import frame_entry, listening_start
-from penstock.lang.process.nodes.multi_instance import instance_body, scope_node
+from penstock.lang.process.nodes.multi_instance import instance_body, output_node, scope_node
 from penstock.net.calls import AGAIN
 from penstock.net.codec import content_hash
-from penstock.net.model import Body, Effect, Set
+from penstock.net.model import MERGE, Body, Edge, Effect, Node, Set
+
+#: BPMN elements that hold what is done in them, and call nothing.
+SUB_PROCESSES = ("subProcess", "transaction", "adHocSubProcess")
+
+
+class LevelBody(NamedTuple):
+    """How often the elements of a sub-process are done, which variables get the results, and what that needs."""
+
+    body: Body
+    sets: tuple[Set, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
 
 
 def lower_embedded(context: LoweringContext) -> Fragment:
     """The scope of an embedded sub-process; its elements are lowered by themselves."""
-    return single_node(scope_node(context, *level_body(context)))
+    level = level_body(context, context.id)
+    fragment = single_node(scope_node(context, level.body, level.sets))
+    return replace(fragment, nodes=(*fragment.nodes, *level.nodes), edges=level.edges)
 
 
-def level_body(context: LoweringContext) -> tuple[Body, tuple[Set, ...]]:
-    """How often the elements of a sub-process are done, and which variables get the results."""
-    f = activity_fields(context)
-    graph = context.shared.graph
+def level_body(context: LoweringContext, scope: str) -> LevelBody:
+    """The body of the scope node `scope`. Where each instance gives something of its own, it has a scope inside."""
+    f, graph = activity_fields(context), context.shared.graph
     listens = bool(graph.event_sub_processes(context.id))
     entry = listening_start(context.id) if listens else frame_entry(context.id, graph)
-    body = Body(mode="one", entry=entry, names={}) if f.multi is None else instance_body(f.multi, entry, context)
-    return body, (Set(name=f.multi.collect, expr="output"),) if f.multi is not None and f.multi.collect else ()
+    one = Body(mode="one", entry=entry, names={})
+    if f.multi is None:
+        return LevelBody(one)
+    sets = (Set(name=f.multi.collect, expr="output"),) if f.multi.collect else ()
+    result = output_node(f.multi, scope, context)
+    if result is None:
+        return LevelBody(instance_body(f.multi, entry, context), sets)
+    once = Node(
+        id=once_scope(context.id), kind="scope", scope=scope, origin=context.id, label=f.name, join=MERGE, body=one
+    )  # fmt: skip
+    return LevelBody(instance_body(f.multi, once.id, context), sets, (once, result), (link(once.id, result.id),))
 
 
 def lower_call(context: LoweringContext) -> Fragment:
@@ -54,6 +77,10 @@ def _called_net(context: LoweringContext) -> dict[str, Any]:
     """The called process as arguments of the call; one that calls itself is found when it runs (P-X.4)."""
     orchestration, setting = context.element.orchestration, context.shared.setting
     if not orchestration.sub_process:
+        if activity_fields(context).bpmn in SUB_PROCESSES:
+            hint = "Draw what is done in it, or make it a task."
+            context.error("sub_process_missing", f"«{context.element.name}» is empty.", hint=hint)
+            return {"net": ""}
         hint = 'Write `"orchestration": {"sub_process": "…"}`, or draw elements whose `parent` it is.'
         context.error("sub_process_missing", f"«{context.element.name}» calls nothing and holds nothing.", hint=hint)
         return {"net": ""}

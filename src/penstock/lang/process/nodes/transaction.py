@@ -23,16 +23,17 @@ _PORT = "cancelled"
 def lower_transaction(context: LoweringContext) -> Fragment:
     id = context.id
     inner, undo, end = transaction_scope(id), f"{id}.undo_all", f"{id}.cancel"
-    body, sets = level_body(context)
+    level = level_body(context, inner)
     within: dict[str, Any] = {"scope": id, "origin": id, "label": context.element.name}
     row = OnError(match=CANCELLED, action=f"port:{_PORT}")
     nodes = (
         scope_node(context, Body(mode="one", entry=inner, names={})),
-        Node(id=inner, kind="scope", join=MERGE, body=body, sets=sets, on_error=(row,), **within),
+        Node(id=inner, kind="scope", join=MERGE, body=level.body, sets=level.sets, on_error=(row,), **within),
         Node(id=undo, kind="undo", join=MERGE, **within),
         Node(id=end, kind="end", ends=f"error:{CANCELLED}", **within),
+        *level.nodes,
     )
-    fragment = Fragment(nodes, id, id, id, id, (link(inner, undo, port=_PORT), link(undo, end)))
+    fragment = Fragment(nodes, id, id, id, id, (link(inner, undo, port=_PORT), link(undo, end), *level.edges))
     return fragment if _caught(context) else _ending_in_silence(fragment, context)
 
 
