@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 70da921763739d2a7dcd9f5e4d17ce30723d5f1183379178d863aea126eb7d14.
+ * Made from 78361a62ec3c5051d436c99f24eca534c7c7233b29dbb50d4eb85dc88127fc46.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1551,6 +1551,7 @@ export interface components {
             mode_overrides: {
                 [key: string]: "AUTONOMOUS" | "SUPERVISED" | "MANUAL";
             };
+            start_event?: string | null;
             version?: number | null;
         };
         InspectedOut: {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -50,6 +50,7 @@ class EventStart(NamedTuple):
     wanted: Any
     message: bool
     key: str
+    start_event: str = ""  # in which of several ways it begins
 
 
 class LiveRun(Protocol):
@@ -211,15 +212,15 @@ class Dialect:
 
     # -- what starts runs ----------------------------------------------------------------------------------------------
 
-    def begins(self, net: Net) -> Mapping[str, Any]:
-        """What begins a run without anybody's doing, where the net itself says so: `trigger`, `name`, `correlation`,
-        `timer`."""
-        return {}
+    def begins(self, net: Net) -> Sequence[Mapping[str, Any]]:
+        """What begins a run without anybody's doing, where the net itself says so, each with `trigger`, `name`,
+        `correlation`, `timer`."""
+        return ()
 
-    def event_start(self, event: EventRow, release: ReleaseRow, net: Net) -> EventStart:
+    def event_starts(self, event: EventRow, release: ReleaseRow, net: Net) -> list[EventStart]:
         """How an event begins a run of a release that listens to it; by default as its document's `trigger` says."""
         wanted = msgspec.json.decode(release.document)["trigger"].get("config", {}).get("filter")
-        return EventStart(wanted, False, f"event:{event.id}:{release.name}:{release.version}")
+        return [EventStart(wanted, False, f"event:{event.id}:{release.name}:{release.version}")]
 
     def schedule_text(self, timer: Mapping[str, Any], zone: str, now: int) -> str:
         """The schedule of a timer that `begins` names, from now on."""

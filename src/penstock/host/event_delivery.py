@@ -50,12 +50,13 @@ class Listener(msgspec.Struct, frozen=True):
     wanted: Any
     message: bool
     key: str
+    start_event: str = ""
 
 
-def listener(event: EventRow, release: ReleaseRow, net_of: Callable[[int], Net]) -> Listener:
+def listeners(event: EventRow, release: ReleaseRow, net_of: Callable[[int], Net]) -> list[Listener]:
     """How the language of a release lets an event begin it."""
     net = net_of(release.net)
-    return Listener(release, *dialect_of(net.language).event_start(event, release, net))
+    return [Listener(release, *start) for start in dialect_of(net.language).event_starts(event, release, net)]
 
 
 def envelope(event: EventRow, payload: Any) -> dict[str, Any]:

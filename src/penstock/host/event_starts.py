@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from penstock.errors import InputInvalid, PenstockError
 from penstock.executors.publish import origin_of
 from penstock.expr.filters import matches
-from penstock.host.event_delivery import Delivery, Listener, envelope, listener
+from penstock.host.event_delivery import Delivery, Listener, envelope, listeners
 from penstock.host.event_warnings import EventWarnings, scales_of
 from penstock.host.starter import Starter
 from penstock.host.turn import Turns
@@ -63,7 +63,7 @@ class EventStarts:
 
     def listeners(self, event: EventRow) -> Iterator[Listener]:
         for release in self.store.releases(event.tenant, status="active", listens=event.source):
-            yield listener(event, release, lambda no: self.turns.nets.get(no).net)
+            yield from listeners(event, release, lambda no: self.turns.nets.get(no).net)
 
     def fits(self, delivery: Delivery, listener: Listener) -> bool:
         event, who = delivery.event, f"{listener.release.name} v{listener.release.version}"
@@ -87,6 +87,8 @@ class EventStarts:
         delivery.left += 1
         try:
             trigger = envelope(event, delivery.payload)
+            if listener.start_event:
+                trigger["start_event"] = listener.start_event
             self.starter.begin(event.tenant, release.net, delivery.payload, listener.key, trigger, begun)
         except InputInvalid as wrong:
             self.heard(delivery)

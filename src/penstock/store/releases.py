@@ -18,6 +18,10 @@ from penstock.store.sql import marks
 NewDeployment = tuple[DeploymentRow, list[DeploymentEventRow]]
 
 
+#: What a release listens to that listens to more than one name; its net says to which. No event has this for a name.
+SEVERAL_NAMES = "\n"
+
+
 class ReleaseRow(msgspec.Struct, frozen=True):
     tenant: str
     name: str
@@ -52,7 +56,8 @@ class ReleaseStore(Protocol):
         self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None,
         kind: str | None = None,
     ) -> list[ReleaseRow]:  # fmt: skip
-        """By name, then by version, the oldest first. `kind` is that of a process; «*» is any."""
+        """By name, then by version, the oldest first. `kind` is that of a process; «*» is any. Among those that listen
+        to a name are all that listen to several: whoever asks looks into their nets."""
         ...
 
     def release(self, tenant: str, name: str, version: int) -> ReleaseRow | None: ...
@@ -89,9 +94,10 @@ class SqlReleases(DeploymentInserts, DocumentDraftChanges):
         by = self._by("release_listens") if listens is not None and status == "active" else ""
         by = self._by("release_kind") if kind not in (None, "*") and name is None and not by else by
         sql, values = f"SELECT {_RELEASE} FROM release{by} WHERE tenant=?", [tenant]
-        for column, value in (("name", name), ("listens", listens)):
-            if value is not None:
-                sql, values = f"{sql} AND {column}=?", [*values, value]
+        if name is not None:
+            sql, values = f"{sql} AND name=?", [*values, name]
+        if listens is not None:
+            sql, values = f"{sql} AND listens IN (?,?)", [*values, listens, SEVERAL_NAMES]
         if kind is not None:
             sql += " AND kind IS NOT NULL" if kind == "*" else " AND kind=?"
             values += [] if kind == "*" else [kind]

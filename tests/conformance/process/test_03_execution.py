@@ -160,9 +160,10 @@ async def test_where_a_process_begins(tmp_path: Path) -> None:
     assert rules(round) == ["no_start"]
 
 
-def test_two_start_events_are_one_too_many() -> None:
-    """P-X.35: the start events of a level are alternatives of which one must be left."""
-    document = process([event("S", "start"), event("T", "start"), task("A")], ["S>A", "T>A"])
+def test_two_start_events_of_a_sub_process_are_one_too_many() -> None:
+    """P-X.35: a sub-process begins when it is reached, and nobody could say in which way."""
+    inner = [event(id, "start", parent="P") for id in "ST"]
+    document = process([task("P", type="subProcess"), *inner, task("A", parent="P")], ["S>A", "T>A"])
     assert rules(document) == ["several_starts"]
 
 

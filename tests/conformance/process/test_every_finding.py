@@ -47,8 +47,15 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "nothing in it": (process([], []), "no_start", "/activities"),
     "a circle": (process([task("A"), gateway("G", conditions={"G>A": "x"}), task("B")], ["A>G", "G>A", "G>B", "B>A"]),
                  "no_start", "/activities"),
-    "two starts": (process([event("S", "start"), event("T", "start"), task("A")], ["S>A", "T>A"]), "several_starts",
-                   "/events/1"),
+    "two starts of a sub-process": (
+        process([sub("P"), event("S", "start", parent="P"), event("T", "start", parent="P"), task("A", parent="P")],
+                ["S>A", "T>A"]), "several_starts", "/events/1"),
+    "two timers": (process([event("S", "start", "timer", timer={"cycle": "R/PT1H"}),
+                            event("T", "start", "timer", timer={"cycle": "R/PT2H"}), task("A")], ["S>A", "T>A"]),
+                   "several_timers", "/events/1"),
+    "begun several times": (process([service("R", bpmn="receiveTask", message="m", instantiate=True,
+                                     multi={"count": 2}), task("A")], ["R>A"]),
+                            "bpmn_not_supported", "/activities/0/instantiate"),
     "the same id": (process([task("A"), task("A")], []), "duplicate_id", "/activities/1/id"),
     "the same id, transition": (process([task("A"), task("B")], ["A>B", "A>B"]), "duplicate_id", "/transitions/1/id"),
     "the same id, role": (process([task("A")], [], roles=[{"id": "r", "name": "R"}, {"id": "r", "name": "S"}]),
@@ -235,6 +242,8 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "a type that does not exist": (process([task("A", type="userTask")], []), "wrong_type", "/activities/0/type"),
 }  # fmt: skip
 WARNED: dict[str, tuple[Doc, str, str]] = {
+    "two starts by hand": (process([event("S", "start"), event("T", "start"), task("A")], ["S>A", "T>A"]),
+                           "several_starts", "/events/1"),
     "code that nobody runs": (process([task("A", python_code="x = 1")], []), "idle_field",
                               "/activities/0/python_code"),
     "a loop that only counts": (process([task("A", multi={"mode": "loop", "most": 3})], []), "loop_by_count",

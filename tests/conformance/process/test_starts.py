@@ -353,10 +353,10 @@ def test_what_is_no_time_is_refused(text: str) -> None:
     assert found[0].hint
 
 
-def test_two_triggers_are_refused() -> None:
-    """P-X.35: several start events of a process cannot be told apart afterwards."""
-    starts = [event("S", "start", "message", message="a"), event("T", "start", "timer", timer={"cycle": "R/PT1H"})]
-    assert rules(process([*starts, task("A")], ["S>A", "T>A"])) == ["several_starts"]
+def test_two_timers_are_refused() -> None:
+    """P-X.25, P-X.35: a process has one schedule."""
+    starts = [event(id, "start", "timer", timer={"cycle": "R/PT1H"}) for id in "ST"]
+    assert rules(process([*starts, task("A")], ["S>A", "T>A"])) == ["several_timers"]
 
 
 class Hours:

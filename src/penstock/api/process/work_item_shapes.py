@@ -24,6 +24,7 @@ class InitiateAsked(RequestBody):
     input_data: dict[str, Any] = Field(default={}, examples=[{"line": "L01"}])
     mode_overrides: dict[str, Mode] = Field(default={}, examples=[{}])
     version: Annotated[int | None, Field(ge=1, le=2_000_000_000)] = None
+    start_event: Person | None = Field(default=None, description="Which of several start events it begins with.")
 
 
 class ProcessInstanceStarted(ResponseBody):

@@ -57,7 +57,7 @@ async def initiate(
     work_items = WorkItems(door)
     run = run_started_by(door, run_key) or await work_items.initiate(
         id, by=who, initiator=asked.initiator_id, input=asked.input_data, modes=asked.mode_overrides,
-        version=asked.version, key=run_key,
+        version=asked.version, key=run_key, start_event=asked.start_event,
     )  # fmt: skip
     row = work_items.run(run)
     net = door.net_of(door.hash_of(row.net))

@@ -40,6 +40,7 @@ from penstock.kernel.state import STATUS
 from penstock.lifecycle.work_item import WORK_ITEM
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
+from penstock.net.model import Net
 from penstock.store.contract import Store
 from penstock.store.releases import ReleaseRow
 from penstock.store.run_store import JournalRow, RunRow
@@ -133,12 +134,17 @@ class WorkItems:
     async def initiate(
         self, id: str, *, by: Who, initiator: str | None = None, input: Mapping[str, Any] | None = None,
         modes: Mapping[str, str] | None = None, version: int | None = None, key: str | None = None,
+        start_event: str | None = None,
     ) -> str:  # fmt: skip
-        """P-3.2.1: the instance's id, when its first work items are there. `modes` by activity (P-X.40)."""
+        """P-3.2.1: the instance's id, when its first work items are there. `modes` by activity (P-X.40). `start_event`
+        says in which of several ways it begins."""
         row = Processes(self.door).startable(id, version)
-        check_may_start(self.door, self.door.net_of(self.door.hash_of(row.net)).net, by)
+        net = self.door.net_of(self.door.hash_of(row.net)).net
+        check_may_start(self.door, net, by)
         self._may_switch(row, modes or {}, by)
         trigger = {"type": "process", "source": f"user:{id_of(by)}", "initiator": initiator or id_of(by)}
+        if start_event is not None:
+            trigger["start_event"] = _start_event(net, start_event)
         start = self.door.start if self.door.drives else self.door.hand_in
         try:
             return await start(
@@ -422,6 +428,14 @@ def instance_body(row: RunRow, instance: Instance) -> dict[str, Any]:
         },
         "compensation_steps": instance.compensation_results(),
     }  # fmt: skip
+
+
+def _start_event(net: Net, id: str) -> str:
+    known = net.declares.policies.get("process", {}).get("starts", ())
+    if id not in known:
+        ways = f"it begins with {', '.join(known)}" if known else "it begins in one way"
+        raise ProcessUnreadable(why=f"start_event: «{id}» does not begin this process; {ways}")
+    return id
 
 
 def version_of(net: Compiled) -> int:

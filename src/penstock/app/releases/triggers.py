@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -28,7 +28,7 @@ from penstock.host.tenants import Tenants
 from penstock.net.model import Net
 from penstock.store.contract import Store
 from penstock.store.events import EventRow
-from penstock.store.releases import ReleaseRow
+from penstock.store.releases import SEVERAL_NAMES, ReleaseRow
 from penstock.store.schedules import ScheduleRow
 
 #: W-3.2.4: where a workflow is started from outside, unless its trigger says otherwise.
@@ -128,15 +128,15 @@ def _error(rule: str, message: str, at: str) -> Finding:
 # ---- messages --------------------------------------------------------------------------------------------------------
 
 
-def begins_of(net: Net) -> Mapping[str, Any]:
-    """What starts a run without a call, as the net declares it: a timer, a message or a signal."""
+def begins_of(net: Net) -> Sequence[Mapping[str, Any]]:
+    """What starts a run without a call, as the net declares it: timers, messages and signals."""
     return dialect_of(net.language).begins(net)
 
 
 def listens_by(net: Net) -> str | None:
-    """P-X.25: the message or signal that begins a process."""
-    name = begins_of(net).get("name")
-    return str(name) if name else None
+    """P-X.25: the message or signal that begins a process, or that there are several of them."""
+    names = {str(begins["name"]) for begins in begins_of(net) if begins.get("name")}
+    return SEVERAL_NAMES if len(names) > 1 else next(iter(names), None)
 
 
 def refuse_message(
@@ -144,15 +144,18 @@ def refuse_message(
 ) -> None:
     """Raises ProcessState where the same message begins another process in force: it could begin only one. Signals
     begin all that listen, and messages may be told apart by what is in them. `others` come in force with it."""
-    begins = begins_of(net)
-    if begins.get("trigger") != "message":
-        return
-    for row in (*store.releases(tenant, status="active", listens=str(begins["name"])), *others):
-        other = begins_of(net_of(row.net))
-        same = all(other.get(name) == begins.get(name) for name in ("trigger", "name", "correlation"))
-        if row.name != name and row.kind is not None and same:
-            why = f"The message «{begins['name']}» begins «{row.name}» already: give one of the two a correlation"
-            raise ProcessState(why=why)
+    for begins in begins_of(net):
+        if begins.get("trigger") != "message":
+            continue
+        for row in (*store.releases(tenant, status="active", listens=str(begins["name"])), *others):
+            same = any(_same_message(begins, other) for other in begins_of(net_of(row.net)))
+            if row.name != name and row.kind is not None and same:
+                why = f"The message «{begins['name']}» begins «{row.name}» already: give one of the two a correlation"
+                raise ProcessState(why=why)
+
+
+def _same_message(begins: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(other.get(name) == begins.get(name) for name in ("trigger", "name", "correlation"))
 
 
 # ---- webhooks --------------------------------------------------------------------------------------------------------
@@ -202,7 +205,7 @@ def schedule_of(store: Store, row: ReleaseRow, net: Net, now: int, former: Sched
     """The schedule that activating a release registers; a paused one stays paused."""
     document = _unjson(row.document)
     kind, config = trigger_of(document)
-    timer = begins_of(net).get("timer")
+    timer = next((begins["timer"] for begins in begins_of(net) if begins.get("timer") is not None), None)
     if timer is not None:
         kind, config = "schedule", timer
     if kind != "schedule":

@@ -52,6 +52,9 @@ def start(
         str | None, typer.Option("--key", metavar="KEY", help="Names it: the same key again is the same instance.")
     ] = None,
     version: Annotated[int | None, typer.Option("--version", metavar="N", help="Else the one in force.")] = None,
+    start_event: Annotated[
+        str | None, typer.Option("--start-event", metavar="ID", help="In which of several ways it begins.")
+    ] = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -62,7 +65,8 @@ def start(
         async with contextlib.AsyncExitStack() as stack:
             door = await driving_or_attached(stack, store)
             return await WorkItems(door).initiate(
-                id, by=by or UNNAMED, initiator=initiator, input=given, modes=modes, version=version, key=key
+                id, by=by or UNNAMED, initiator=initiator, input=given, modes=modes, version=version, key=key,
+                start_event=start_event,
             )
 
     run = until_done(begin())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.dialects.contract import Dialect, EventStart, HostServices, ProjectedRun, Runtime
@@ -32,17 +32,23 @@ class Process(Dialect):
 
         return WorkRows(of.no, of.tenant)
 
-    def begins(self, net: Net) -> Mapping[str, Any]:
-        """P-X.25: the start event's message, signal or timer."""
-        about = _about(net)
-        begins = about.get("begins")
-        return begins if isinstance(begins, Mapping) else {}
+    def begins(self, net: Net) -> Sequence[Mapping[str, Any]]:
+        """P-X.25: the start event's message, signal or timer, or those of all its alternatives."""
+        begins = _about(net).get("begins")
+        return [begins] if isinstance(begins, Mapping) else begins if isinstance(begins, list | tuple) else ()
 
-    def event_start(self, event: EventRow, release: ReleaseRow, net: Net) -> EventStart:
-        """A process is begun by an event once, whatever version is in force when it is told again."""
-        begins = self.begins(net)
-        trigger = str(begins.get("trigger"))
-        return EventStart(begins.get("correlation"), trigger == "message", f"{trigger}:{event.id}:{release.name}")
+    def event_starts(self, event: EventRow, release: ReleaseRow, net: Net) -> list[EventStart]:
+        """A process is begun by an event once, whatever version is in force when it is told again; a signal begins it
+        once in each way that listens to it."""
+        alone = isinstance(_about(net).get("begins"), Mapping)
+        starts = []
+        for begins in self.begins(net):
+            if begins.get("name") == event.source:
+                trigger, start = str(begins["trigger"]), "" if alone else str(begins["event"])
+                way = f":{start}" if start and trigger == "signal" else ""
+                key = f"{trigger}:{event.id}:{release.name}{way}"
+                starts.append(EventStart(begins.get("correlation"), trigger == "message", key, start))
+        return starts
 
     def schedule_text(self, timer: Mapping[str, Any], zone: str, now: int) -> str:
         from penstock.lang.process.start_triggers import schedule_text

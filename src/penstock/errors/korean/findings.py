@@ -203,6 +203,7 @@ FINDINGS: dict[str, tuple[str, ...]] = {
     "self_dependency": ("«{1}» 작업이 자기 자신을 기다려요.",),
     "service_by_person": ("서비스 태스크 «{1}»: 무엇이 하는지 적혀 있지 않아서 사람이 해야 해요.",),
     "several_starts": ("시작 이벤트가 여럿이에요. ({said})",),
+    "several_timers": ("프로세스를 시작하는 타이머가 여럿이에요. 하나만 둘 수 있어요. ({said})",),
     "simulate_baseline": ("그런 환경은 없어요. ({said})",),
     "simulate_candidate": ("무엇을 모의 실행하는지 적혀 있지 않아요. ({said})",),
     "sql_interpolation": ("SQL에 ${…}가 들어 있어요. 값은 매개변수로 넘겨 주세요.",),

@@ -6,16 +6,16 @@ import re
 
 from penstock.lang.document import child_pointer
 from penstock.lang.process import limits
+from penstock.lang.process.beginning_checks import check_beginnings
 from penstock.lang.process.event_positions import TRIGGERS
 from penstock.lang.process.fields import ASSIGNMENT_RULES, ActivityFields, EventFields
-from penstock.lang.process.graph import link_name
+from penstock.lang.process.graph import instantiates, is_start_event, link_name
 from penstock.lang.process.lowering_context import SharedContext
 from penstock.lang.process.nodes.asking import asks
 from penstock.lang.process.nodes.candidates import role_of
 from penstock.lang.process.nodes.event_triggers import each_trigger, event_fields, refuse_event
 from penstock.lang.process.rule_categories import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
-from penstock.lang.process.start_triggers import check_start_trigger
 from penstock.lang.process.sub_process_checks import check_cancel_event, check_sub_process
 from penstock.lang.process.unused_fields import report_unused_fields
 from penstock.lang.python_scripts import check_script, result_names
@@ -148,7 +148,7 @@ def _check_flows(definition: Definition, report: Report) -> None:
             hint = "Lead it to the sub-process itself: it is entered and left as one."
             report.error("flow_crosses_border", message, flow.pointer, hint=hint, node=source.id)
             definition.complete = False
-        if target.event is not None and (target.event.position in ("start", "boundary") or _is_link(target, "catch")):
+        if _begins_by_itself(target):
             message = f"«{flow.id}» leads to «{target.name}», where things begin by themselves."
             hint = "Lead it to what comes after that event."
             report.error("start_with_incoming", message, flow.pointer, hint=hint, node=target.id)
@@ -164,6 +164,12 @@ def _check_flows(definition: Definition, report: Report) -> None:
                 message = f"«{end.name}» only undoes: no transition leads to it or from it."
                 hint = "Remove the transition, or `is_for_compensation`."
                 report.error("handler_with_flow", message, flow.pointer, hint=hint, node=end.id)
+
+
+def _begins_by_itself(element: Element) -> bool:
+    if element.event is not None:
+        return element.event.position in ("start", "boundary") or _is_link(element, "catch")
+    return element.gateway is not None and instantiates(element)
 
 
 def _is_link(element: Element, position: str) -> bool:
@@ -195,19 +201,17 @@ def _check_starts(shared: SharedContext) -> None:
 
 def _check_level_start(level: str, starts: list[Element], name: str, shared: SharedContext) -> None:
     report = shared.report
-    events = [start for start in starts if start.event is not None and start.event.position == "start"]
+    events = [start for start in starts if is_start_event(start)]
+    if not level:
+        check_beginnings(shared)
+        return
     if len(events) > 1:
         names = ", ".join(f"«{event.name}»" for event in events)
         hint = "Keep one start event; a parallel gateway after it begins several paths."
         message = f"{name} has {len(events)} start events: {names}."
         report.error("several_starts", message, events[1].pointer, hint=hint, node=events[1].id)
     for start in events:
-        assert start.event is not None
-        trigger = start.event.trigger
-        if not level and not refuse_event(shared.context_of(start), "start") and trigger != "none":
-            for one in each_trigger(shared.context_of(start)):
-                check_start_trigger(one)
-        if level and trigger != "none":
+        if start.fields.trigger != "none":
             message = f"«{start.name}» begins a sub-process, which begins when it is reached."
             hint = "Take a start event without a trigger, or mark the sub-process `triggered_by_event`."
             report.error("event_sub_process_start", message, start.pointer, hint=hint, node=start.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from penstock.lang.process.fields import EventFields, TransitionFields
 from penstock.lang.process.schema import Definition, Element, Flow
@@ -102,10 +103,26 @@ class ProcessGraph:
     def starts(self, level: str) -> list[Element]:
         """Where a level begins: at its start events, else at everything without an incoming flow (P-X.35)."""
         elements = [self.definition.elements[id] for id in self.children.get(level, ())]
-        events = [element for element in elements if element.event is not None and element.event.position == "start"]
-        if events:
-            return events
+        begins = [element for element in elements if is_start_event(element) or not level and instantiates(element)]
+        if begins:
+            return begins
         return [element for element in elements if not self.incoming[element.id] and not self.off_path(element)]
+
+    def alternatives(self) -> list[Alternative]:
+        """The ways in which the process may begin; none where it has no start events and nothing that begins it."""
+        found = []
+        for element in self.starts(""):
+            if is_start_event(element) or element.activity is not None and instantiates(element):
+                found.append(Alternative(element, (element,)))
+            elif instantiates(element):
+                ids = dict.fromkeys(flow.fields.target for flow in self.outgoing[element.id])
+                found.append(Alternative(element, tuple(self.definition.elements[id] for id in ids)))
+        return found
+
+    def begins_beside_others(self, id: str) -> bool:
+        """Is it one of several events that are all waited for, and of which any may begin the process?"""
+        sources = (self.definition.elements[flow.fields.source] for flow in self.incoming[id])
+        return any(instantiates(source) and not waits_for_events(source) for source in sources)
 
     def levels(self) -> Iterator[str]:
         """The top, and every sub-process with elements."""
@@ -127,6 +144,26 @@ class ProcessGraph:
             for group in loops
             if len(group) > 1 or any(f.fields.target == group[0] for f in self.outgoing[group[0]])
         ]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One way in which a process may begin: where, and the events any of which it begins by."""
+
+    element: Element
+    begun_by: tuple[Element, ...]
+
+
+def is_start_event(element: Element) -> bool:
+    return element.event is not None and element.event.position == "start"
+
+
+def instantiates(element: Element) -> bool:
+    """Is it a receive task, or an event-based gateway, with which the process begins (BPMN 10.3.3, 10.6.6)?"""
+    activity, gateway = element.activity, element.gateway
+    if activity is not None:
+        return activity.instantiate and activity.bpmn == "receiveTask"
+    return gateway is not None and gateway.instantiate and gateway.type == "eventBasedGateway"
 
 
 def waits_for_events(element: Element) -> bool:

@@ -8,20 +8,22 @@ from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
 from penstock.lang.process.checks import check_definition, check_net, check_scripts
 from penstock.lang.process.compensation import with_compensation
-from penstock.lang.process.graph import ProcessGraph, waits_for_events
+from penstock.lang.process.graph import ProcessGraph, instantiates, is_start_event, waits_for_events
 from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
 from penstock.lang.process.nodes import type_of
 from penstock.lang.process.nodes.ad_hoc import chosen_steps, with_completion
 from penstock.lang.process.nodes.asking import asks, choice_guard, with_asked_count
+from penstock.lang.process.nodes.beginnings import choice_edges, started_by
 from penstock.lang.process.nodes.candidates import starters_of
-from penstock.lang.process.nodes.contract import Fragment, came, link
+from penstock.lang.process.nodes.contract import Fragment, link
 from penstock.lang.process.nodes.conversation import start_sets
 from penstock.lang.process.nodes.event_triggers import each_trigger, event_code, event_fields, trigger_of
 from penstock.lang.process.nodes.events import CANCELLED, TERMINATED, border_ports
 from penstock.lang.process.nodes.level_entries import level_entry, listening_start
 from penstock.lang.process.nodes.message_flows import with_messages
+from penstock.lang.process.nodes.waits import came
 from penstock.lang.process.schema import Definition, Element, Flow
-from penstock.lang.process.start_triggers import start_trigger
+from penstock.lang.process.start_triggers import begun_by
 from penstock.lang.report import Report
 from penstock.net.model import MERGE, Body, Declares, Edge, Net, Node, OnError, Trigger
 
@@ -112,8 +114,10 @@ def _process_policies(definition: Definition, shared: SharedContext) -> dict[str
         "type": top.type,
         "activities": {id: _activity_summary(element, graph) for id, element in activities.items()},
     }
-    trigger = None if definition.container else start_trigger(shared)
-    process |= {"begins": trigger} if trigger is not None else {}
+    begins = None if definition.container else begun_by(shared)
+    process |= {"begins": begins} if begins is not None else {}
+    starts = [element.id for alternative in graph.alternatives() for element in alternative.begun_by]
+    process |= {"starts": starts} if len(starts) > 1 else {}
     process |= {name: value for name in ("parent_id", "source_event_log_id") if (value := getattr(top, name))}
     starters = starters_of(shared)
     return {
@@ -208,9 +212,13 @@ def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContex
         if next(same) is not flow:  # one event takes one way, however often it is drawn
             return None
     port, guard, default = "done", None, False
-    if waited:
+    if waited and instantiates(source):
+        default = shared.graph.outgoing[source.id][-1].fields.target == target
+        guard = None if default else started_by((shared.definition.elements[target],))
+        entry = _behind_the_wait(target, fragments)
+    elif waited:
         port = target
-        entry = came(target) if came(target) in {node.id for node in fragments[target].nodes} else entry
+        entry = _behind_the_wait(target, fragments)
     elif (ask := asks(source, shared)) is not None:
         guard = choice_guard(flow, source, ask, shared)
     elif gateway is None or gateway.type in ("exclusiveGateway", "inclusiveGateway"):
@@ -225,6 +233,11 @@ def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContex
         id=flow.id, src=fragments[source.id].exit, dst=entry, port=port, guard=guard,
         default=default, label=flow.fields.name,
     )  # fmt: skip
+
+
+def _behind_the_wait(id: str, fragments: dict[str, Fragment]) -> str:
+    """Where a wait is gone on from by somebody who has waited already."""
+    return came(id) if any(node.id == came(id) for node in fragments[id].nodes) else fragments[id].entry
 
 
 def _some_always(source: Element, shared: SharedContext) -> bool:
@@ -267,18 +280,24 @@ def _level_entry_node(
     level: str, fragments: dict[str, Fragment], shared: SharedContext
 ) -> tuple[str, list[Node], list[Edge]]:
     """P-X.35: the one node at which a level begins. At the top it keeps the input as variables."""
-    starts = [fragments[start.id].entry for start in shared.graph.starts(level) if start.id in fragments]
+    starts = [start for start in shared.graph.starts(level) if start.id in fragments]
+    ways = [(one, _begun_at(one.element, fragments)) for one in ([] if level else shared.graph.alternatives())]
     scope, id = shared.scope(level), level_entry(level)
     is_top = level == "" and scope == ""
-    start_events = [
-        start for start in shared.graph.starts(level) if start.event is not None and start.event.position == "start"
-    ]
-    if is_top and start_events:
-        return starts[0] if starts else id, [], []
+    if is_top and len(ways) == 1 and is_start_event(starts[0]):
+        return fragments[starts[0].id].entry, [], []
     sets = start_sets(shared) if is_top else ()
     kind: Any = "start" if is_top or _is_handler(level, shared) else "route"
-    node = Node(id=id, kind=kind, label="Start" if is_top else "", scope=scope, join=MERGE, origin=level, sets=sets)
-    return id, [node], [link(id, start) for start in starts]
+    node = Node(
+        id=id, kind=kind, label="Start" if is_top else "", scope=scope, join=MERGE, origin=level, sets=sets,
+        split="first" if len(ways) > 1 else "all",
+    )  # fmt: skip
+    return id, [node], choice_edges(id, ways) or [link(id, fragments[start.id].entry) for start in starts]
+
+
+def _begun_at(start: Element, fragments: dict[str, Fragment]) -> str:
+    """The message that a receive task waits for has come, if it has begun the process."""
+    return _behind_the_wait(start.id, fragments) if start.activity is not None else fragments[start.id].entry
 
 
 def _is_handler(level: str, shared: SharedContext) -> bool:

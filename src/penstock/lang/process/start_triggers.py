@@ -1,12 +1,12 @@
-"""The start trigger of a process: the timer, message or signal of its start event (P-X.25).
+"""What begins a process: the timer, message or signal of its start event, or of each of several (P-X.25).
 
-The net has it among its policies as `begins`: {event, trigger, name, correlation} or {event, trigger, timer}. It is
-registered when a version is released.
+The net has it among its policies as `begins`: {event, trigger, name, correlation} or {event, trigger, timer}, and a
+list of these where the process has alternatives. It is registered when a version is released.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.expr import iso_repeats as repeats
@@ -14,22 +14,43 @@ from penstock.expr.calendar import BadDate
 from penstock.expr.cron import cron_problem, plain_cron, seconds_problem, zone_of
 from penstock.lang.process.fields import EventFields, TimerFields
 from penstock.lang.process.lowering_context import LoweringContext, SharedContext
-from penstock.lang.process.nodes.event_triggers import event_fields, event_name
+from penstock.lang.process.nodes.event_triggers import each_trigger, event_fields, event_name
+from penstock.lang.process.nodes.messages import task_message_name
+from penstock.lang.process.schema import Element
 
 _TIMES = ("date", "duration", "cycle")
 
 
-def start_trigger(shared: SharedContext) -> dict[str, Any] | None:
-    for element in shared.graph.starts(""):
-        event = element.event
-        if event is None or event.position != "start" or event.trigger == "none" or not _is_complete(event):
+def begun_by(shared: SharedContext) -> dict[str, Any] | list[dict[str, Any]] | None:
+    """What begins the process by itself: one trigger alone, or those of several alternatives, each with its event."""
+    starts = shared.graph.alternatives()
+    found = [
+        {"event": element.id, **trigger}
+        for alternative in starts
+        for element in alternative.begun_by
+        for trigger in _triggers(element, shared)
+    ]
+    if len(starts) == 1 and len(found) < 2 and starts[0].element.event is not None:
+        return found[0] if found else None
+    return found or None
+
+
+def _triggers(element: Element, shared: SharedContext) -> Iterator[dict[str, Any]]:
+    context = shared.context_of(element)
+    if (activity := element.activity) is not None:
+        trigger: dict[str, Any] = {"trigger": "signal" if activity.signal else "message"}
+        trigger["name"] = task_message_name(context)
+        yield {**trigger, "correlation": activity.correlation} if activity.correlation else trigger
+        return
+    for one in each_trigger(context):
+        event = event_fields(one)
+        if not _is_complete(event):
             continue
-        trigger: dict[str, Any] = {"event": element.id, "trigger": event.trigger}
         if event.trigger == "timer":
-            return {**trigger, "timer": _timer(event)}
-        trigger["name"] = event_name(shared.context_of(element))
-        return {**trigger, "correlation": event.correlation} if event.correlation else trigger
-    return None
+            yield {"trigger": "timer", "timer": _timer(event)}
+        else:
+            trigger = {"trigger": event.trigger, "name": event_name(one)}
+            yield {**trigger, "correlation": event.correlation} if event.correlation else trigger
 
 
 def _is_complete(event: EventFields) -> bool:

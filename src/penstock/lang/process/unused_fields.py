@@ -25,9 +25,10 @@ _WORK_ITEM = (
     "role",
     "candidates",
 )
+_EVENT_GATEWAY = ("instantiate", "all_events")
 _AGENT = ("agent", "agent_mode")
 _SEND = ("message", "signal", "payload")
-_RECEIVE = ("message", "signal", "correlation", "answered_by")
+_RECEIVE = ("message", "signal", "correlation", "answered_by", "instantiate")
 _RULES = ("rule_pack", "decision")
 _TOOL = ("tool", "params")
 _JOB = ("job", "job_retries", "job_headers", "outputs", "params")
@@ -72,6 +73,8 @@ def _unused_fields(element: Element, shared: SharedContext) -> Iterator[tuple[st
     elif element.gateway is not None and element.gateway.type in ("parallelGateway", "eventBasedGateway"):
         if element.gateway.default:
             yield "default", "at a gateway that asks no conditions"
+    if element.gateway is not None and element.gateway.type != "eventBasedGateway":
+        yield from ((name, f"at a {element.gateway.type}") for name in _EVENT_GATEWAY if _is_set(element.gateway, name))
         if element.gateway.ask is not None:
             yield "ask", "at a gateway that asks nobody"
 

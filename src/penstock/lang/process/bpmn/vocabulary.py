@@ -67,8 +67,6 @@ _QUANTITIES = (
 #: Element → attributes that change how it runs: name, value, and what the element then is; `not`: by any other value.
 CHANGING_ATTRIBUTES: dict[str, tuple[tuple[str, str, str], ...]] = {
     **dict.fromkeys(TASKS, _QUANTITIES),
-    "receiveTask": (*_QUANTITIES, ("instantiate", "true", "receive task that begins a process")),
-    "eventBasedGateway": (("instantiate", "true", "gateway that begins a process"),),
 }
 #: Elements that do not change how a process runs: kept as they are.
 KEPT_ELEMENTS = (

@@ -8,7 +8,8 @@ import msgspec
 
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.candidates import targets_of
-from penstock.lang.process.nodes.contract import KEEP_OUTPUT, Fragment, came, link
+from penstock.lang.process.nodes.contract import KEEP_OUTPUT, Fragment, link
+from penstock.lang.process.nodes.waits import came
 from penstock.net.model import MERGE, Node, Trigger, Work
 
 #: The port by which a work item is left when the message itself has come.

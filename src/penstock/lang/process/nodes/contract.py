@@ -71,24 +71,6 @@ def one_after_another(*fragments: Fragment) -> Fragment:
     )  # fmt: skip
 
 
-def came(id: str) -> str:
-    """The node at which a wait goes on that others may end in its place: an event-based gateway before it, a person."""
-    return f"{id}.came"
-
-
-def with_way_past(fragment: Fragment, context: LoweringContext) -> Fragment:
-    """A wait to which more than an event-based gateway leads: who comes from there has waited already."""
-    if not context.shared.graph.after_event_gateway(context.id):
-        return fragment
-    after = Node(
-        id=came(context.id), origin=context.id, label=context.element.name, scope=context.scope, join=MERGE,
-    )  # fmt: skip
-    return Fragment(
-        (*fragment.nodes, after), fragment.entry, after.id, fragment.core, fragment.host,
-        (*fragment.edges, link(fragment.exit, after.id)),
-    )  # fmt: skip
-
-
 def activity_fields(context: LoweringContext) -> ActivityFields:
     fields = context.element.activity
     assert fields is not None, "an activity is lowered as one"

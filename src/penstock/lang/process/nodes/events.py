@@ -15,7 +15,6 @@ from penstock.lang.process.nodes.contract import (
     link,
     one_after_another,
     single_node,
-    with_way_past,
 )
 from penstock.lang.process.nodes.conversation import start_sets
 from penstock.lang.process.nodes.event_triggers import (
@@ -27,8 +26,9 @@ from penstock.lang.process.nodes.event_triggers import (
     trigger_of,
 )
 from penstock.lang.process.nodes.messages import publish
+from penstock.lang.process.nodes.waits import waited_already, with_way_past
 from penstock.lang.process.schema import Element
-from penstock.net.model import ALL, MERGE, Effect, Node
+from penstock.net.model import ALL, MERGE, Effect, Node, Set
 
 #: The error by which a terminate event ends a level that runs in an inner scope.
 TERMINATED = "PROCESS_TERMINATED"
@@ -56,8 +56,10 @@ def lower_start(context: LoweringContext) -> Fragment:
     """At the top of a process its input becomes its variables (P-X.8), in an event sub-process what the news bring."""
     f = event_fields(context)
     top = f.parent == "" and context.scope == ""
-    sets = KEEP_OUTPUT if f.parent and _brings_news(context) else ()
-    return single_node(Node(**_base(context), kind="start", sets=start_sets(context.shared) if top else sets))
+    sets: tuple[Set, ...] = KEEP_OUTPUT if f.parent and _brings_news(context) else ()
+    if top and len(context.shared.graph.alternatives()) == 1:
+        sets = start_sets(context.shared)  # of several beginnings the one before them all does it
+    return single_node(Node(**_base(context), kind="start", sets=sets))
 
 
 def _brings_news(context: LoweringContext) -> bool:
@@ -107,8 +109,7 @@ def lower_catch(context: LoweringContext) -> Fragment:
     f = event_fields(context)
     if refuse_event(context, "catch") or f.trigger == "link":
         return single_node(Node(**_base(context)))
-    graph = context.shared.graph
-    if graph.after_event_gateway(context.id) and not graph.reached_otherwise(context.id):
+    if waited_already(context):
         return single_node(Node(**_base(context)))
     if f.trigger == "parallelMultiple":
         return _all_of_them(context)

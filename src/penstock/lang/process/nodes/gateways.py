@@ -58,8 +58,8 @@ def lower_event_based(context: LoweringContext) -> Fragment:
         _check_target(target, context)
     f = context.element.gateway
     assert f is not None
-    if f.all_events:
-        return _node(context, join=MERGE)
+    if f.all_events or f.instantiate:
+        return _node(context, join=MERGE, split="all" if f.all_events else "first")
     every = tuple(trigger for awaited in triggers.values() for trigger in awaited)
     node = Node(
         id=context.id, kind="wait", type=f.type or "", label=f.name, scope=context.scope, join=MERGE,

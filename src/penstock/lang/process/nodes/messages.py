@@ -15,9 +15,9 @@ from penstock.lang.process.nodes.contract import (
     core_id,
     node_base,
     single_node,
-    with_way_past,
 )
 from penstock.lang.process.nodes.multi_instance import with_instances
+from penstock.lang.process.nodes.waits import waited_already, with_way_past
 from penstock.net.model import Effect, Node, Trigger
 
 
@@ -36,8 +36,7 @@ def publish(context: LoweringContext, kind: str, name: str, payload: Any) -> Eff
 def lower_receive(context: LoweringContext) -> Fragment:
     """Waits like a catch event; it is no work item. After an event-based gateway, which has waited, it passes on."""
     f = activity_fields(context)
-    graph = context.shared.graph
-    if graph.after_event_gateway(context.id) and not graph.reached_otherwise(context.id):
+    if waited_already(context):
         return single_node(Node(**node_base(context, context.id)))
     base = node_base(context, core_id(context.element))
     trigger = message_trigger(context, task_message_name(context), f.correlation, one=not f.signal)
