@@ -5,6 +5,10 @@ P-X.9, P-X.10: a gateway that asks runs to the end, whichever way is chosen.
 
 from __future__ import annotations
 
+import copy
+import re
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,6 +18,7 @@ from penstock.lang.process.drawing import Drawing, read_drawing
 from penstock.lang.process.todos import Todo, accepted, answered, todos_of
 from penstock.lang.process.todos.spoken_times import spoken_time
 from tests.conformance.process.make import as_bytes, event, gateway, process, task
+from tests.conformance.process.random_drawings import RandomDrawing, block_drawing, free_drawing
 
 HEAD = '<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:tests">'
 
@@ -331,15 +336,154 @@ def test_a_loop_asks_whether_it_goes_on() -> None:
     assert refused(broken, todo.key, {"again": "=("}) == ("expression_syntax", "/again")
 
 
+def test_a_conditional_event_asks_for_its_condition() -> None:
+    """P-X.25: only a name that is an expression is proposed."""
+    inner = "<conditionalEventDefinition/>"
+    broken = named(f'<intermediateCatchEvent id="e" name="Stock is low">{inner}</intermediateCatchEvent>')
+    todo = only(broken)
+    assert (todo.key, todo.proposals) == ("event_condition:p:e", [])
+    assert todo.message == "«Stock is low» waits for a condition, and nothing says for which."
+    assert todos_of(answered(broken, todo.key, {"condition": "stock < 3"})) == []
+    assert refused(broken, todo.key, {"condition": "stock is low"}) == ("expression_syntax", "/condition")
+    assert refused(broken, todo.key, {}) == ("missing_field", "/condition")
+    spoken = named(f'<intermediateCatchEvent id="e" name="stock &lt; 3">{inner}</intermediateCatchEvent>')
+    assert only(spoken).proposals[0].answer == {"condition": "stock < 3"}
+    assert todos_of(accepted(spoken)[0]) == []
+
+
+def test_an_activitys_condition_that_cannot_be_read_is_written_anew() -> None:
+    """P-X.9: the other flows stay as they are."""
+    ways = [("A>B", {"condition": "if it is high"}), ("A>C", {"condition": "low == true"})]
+    broken = of(process([task("A"), task("B"), task("C")], ways))
+    todo = only(broken)
+    assert (todo.key, todo.proposals) == ("gateway_conditions:p:A", [])
+    assert todo.facts["choices"] == [{"flow": "A>B", "label": "B", "condition": "if it is high"}]
+    done = answered(broken, todo.key, {"conditions": {"A>B": "high == true"}})
+    assert todos_of(done) == []
+    assert [flow["condition"] for flow in done.definition("p")["transitions"]] == ["high == true", "low == true"]
+
+
+# ---- people ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_lane_becomes_a_role() -> None:
+    """P-X.13: one to-do per lane, and the process runs without it."""
+    lanes = [{"id": "l", "name": "Claims desk", "elements": ["A", "B", "x"]},
+             {"id": "m", "name": "IT", "elements": ["x"]}]  # fmt: skip
+    tasks = [task("A", name="Check"), task("B"), task("x", type="scriptTask", python_code="result = {}")]
+    drawn = of(process(tasks, ["A>B", "B>x"], lanes=lanes))
+    todo = only(drawn)
+    assert (todo.key, todo.element_type, todo.required) == ("lane_role:p:l", "lane", False)
+    assert todo.message == "Anybody may do what lies in the lane «Claims desk»: «Check», «B»."
+    done = answered(drawn, todo.key, todo.proposals[0].answer)
+    assert todos_of(done) == []
+    assert done.definition("p")["roles"] == [
+        {"id": "l", "name": "Claims desk", "assignment_rule": "role:Claims desk"}
+    ]  # fmt: skip
+    assert done.definition("p")["lanes"][0]["role"] == "l"
+    for who in ("initiator", "user:kim", "group:desk"):
+        (role,) = answered(drawn, todo.key, {"who": who}).definition("p")["roles"]
+        assert role["assignment_rule"] == who
+    anyone = answered(drawn, todo.key, {"who": "anyone"})
+    assert (todos_of(anyone), anyone.definition("p")["roles"]) == ([], [{"id": "l", "name": "Claims desk"}])
+    assert refused(drawn, todo.key, {"who": "kim"}) == ("bad_target", "/who")
+    assert refused(drawn, todo.key, {}) == ("missing_field", "/who")
+    assert refused(drawn, "lane_role:p:A", {"who": "anyone"})[0] == "todo_unknown"
+
+
+def test_an_assignment_that_is_not_understood_stays_for_nobody() -> None:
+    """P-X.13: it is never widened unasked."""
+    lanes = [{"id": "l", "name": "Desk", "elements": ["A"], "role": "desk"}]
+    roles = [{"id": "desk", "name": "Desk"}]
+    drawn = of(process([task("A", name="Check", candidates=["user:${bean.find(x)}"])], [], lanes=lanes, roles=roles))
+    todo = only(drawn)
+    assert (todo.key, todo.required) == ("assignment:p:A", False)
+    assert todo.message == "Who may do «Check» is not understood, so it is for nobody: user:${bean.find(x)}."
+    assert todo.proposals[0].answer == {"who": "role:Desk"}
+    for who in ("role:Desk", "user:kim", "initiator", "anyone"):
+        assert todos_of(answered(drawn, todo.key, {"who": who})) == [], who
+    assert answered(drawn, todo.key, {"who": "initiator"}).definition("p")["activities"][0]["candidates"] == [
+        "user:${initiator}"
+    ]  # fmt: skip
+    assert refused(drawn, todo.key, {"who": "everybody"}) == ("bad_target", "/who")
+
+
+# ---- ways that cannot be gone ----------------------------------------------------------------------------------------
+
+
+def block(split: str, join: str, **fields: Any) -> Drawing:
+    elements = [event("s", "start"), task("A"), gateway("g", split, name="Part", **fields), task("B"), task("C"),
+                gateway("j", join, name="Meet"), task("D"), event("e", "end")]  # fmt: skip
+    return of(process(elements, ["s>A", "A>g", "g>B", "g>C", "B>j", "C>j", "j>D", "D>e"]))
+
+
+@pytest.mark.parametrize(
+    ("split", "join", "type", "message"),
+    [
+        ("exclusive", "parallel", "exclusiveGateway", "«Meet» lets each way through by itself."),
+        ("parallel", "exclusive", "parallelGateway", "«Meet» waits for all of its ways."),
+        ("inclusive", "exclusive", "inclusiveGateway", "«Meet» waits for those of its ways that were taken."),
+        ("inclusive", "parallel", "inclusiveGateway", "«Meet» waits for those of its ways that were taken."),
+    ],
+)
+def test_a_join_that_does_not_fit_is_exchanged(split: str, join: str, type: str, message: str) -> None:
+    """KERNEL 8: the fix is tried before it is proposed."""
+    broken = block(split, join, **({} if split == "parallel" else {"ask": {}}))
+    todo = only(broken)
+    assert todo.kind == "soundness"
+    assert (todo.proposals[0].message, todo.proposals[0].answer) == (message, {"changes": {"j": {"type": type}}})
+    assert todos_of(answered(broken, todo.key, todo.proposals[0].answer)) == []
+    assert refused(broken, todo.key, {"changes": {"j": {"type": "complexGateway"}}}) == (
+        "wrong_type", "/changes/j/type",
+    )  # fmt: skip
+    assert refused(broken, todo.key, {"changes": {"A": {"name": "x"}}}) == ("todo_unknown", "/changes/A")
+    assert refused(broken, todo.key, {}) == ("missing_field", "/changes")
+
+
+def test_without_a_safe_fix_the_counterexample_is_shown() -> None:
+    """KERNEL 8: a way that never comes back to its join."""
+    elements = [event("s", "start"), task("A"), gateway("f", "parallel"), task("B"), task("C"),
+                gateway("j", "parallel", name="Meet"), gateway("g", ask={}), event("e", "end"),
+                event("x", "end")]  # fmt: skip
+    ways = ["s>A", "A>f", "f>B", "f>C", "B>j", "C>g", "g>j", "g>x", "j>e"]
+    todo = next(todo for todo in todos_of(of(process(elements, ways))) if todo.kind == "soundness")
+    assert "«Meet»" in todo.message
+
+
+@pytest.mark.parametrize(
+    ("elements", "ways", "element", "kind", "message"),
+    [
+        ([event("s", "start"), task("A", name="Do"), gateway("g", ask={}), task("B")], ["s>A", "A>g", "g>s", "g>B"],
+         "s", "after_start", "The way back leads to «Do», after the start."),
+        ([event("s", "start"), event("x", "end", name="Half done"), task("A")], ["s>x", "x>A"], "x", "passed",
+         "«Half done» is passed, and the way goes on."),
+        ([event("s", "start"), event("x", "catch", name="Half done"), task("A")], ["s>x", "x>A"], "x", "passed",
+         "«Half done» waits for nothing, and is passed."),
+        ([task("A"), gateway("g", "eventBased", name="Which?"), event("m", "catch", "message", message="m"), task("B")],
+         ["A>g", "g>m", "g>B"], "g", "asks", "Whoever has done «A» chooses which way is taken at «Which?»."),
+        ([task("S", type="subProcess"), event("s", "start", "message", message="m", parent="S", name="Comes"),
+          task("A", parent="S")], ["s>A"], "s", "plain_start", "«Comes» begins when it is reached, or by hand."),
+    ],
+)  # fmt: skip
+def test_ways_that_cannot_be_gone_are_led_elsewhere(
+    elements: list[Any], ways: list[Any], element: str, kind: str, message: str
+) -> None:
+    """P-X.25, P-X.31: what people draw and nobody can run, with a small change that is tried first."""
+    broken = of(process(elements, ways))
+    todo = next(todo for todo in todos_of(broken) if todo.element == element)
+    assert (todo.kind, todo.proposals[0].kind, todo.proposals[0].message) == ("soundness", kind, message)
+    assert todos_of(answered(broken, todo.key, todo.proposals[0].answer)) == []
+
+
 # ---- all of them -----------------------------------------------------------------------------------------------------
 
 
 def test_what_no_kind_takes_is_listed() -> None:
     """P-X.25: a draft lists all that keeps it from running."""
-    broken = of(process([task("A"), event("e", "end")], ["A>e", "e>A"]))
-    todo = next(todo for todo in todos_of(broken) if todo.element == "e")
-    assert (todo.kind, todo.proposals, todo.form) == ("finding", [], {})
-    assert "«e»" in todo.message
+    broken = of(process([event("s", "start"), task("A"), task("B")], ["s>A", "A>B", "B>A"]))
+    todo = only(broken)
+    assert (todo.kind, todo.element, todo.proposals, todo.form) == ("finding", "A", [], {})
+    assert "«A» → «B»" in todo.message
     assert refused(broken, todo.key, {"x": 1})[0] == "todo_without_answer"
 
 
@@ -365,3 +509,49 @@ def test_accepting_is_idempotent() -> None:
     done, taken = accepted(CHOICE)
     assert [item.key for item in taken] == ["gateway_conditions:p:g"]
     assert accepted(done) == (done, [])
+
+
+def as_drawn(random: RandomDrawing, *, named: bool) -> Drawing:
+    """A random drawing as a person draws it: no conditions, here and there a name."""
+    text = re.sub(r"<conditionExpression>.*?</conditionExpression>", "", random.bpmn())
+    return read_drawing(text if named else re.sub(r' name="\w+"', "", text), "random.bpmn")
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("make", [block_drawing, free_drawing])
+def test_whatever_is_drawn_is_accepted_without_a_crash(make: Callable[[int], RandomDrawing], seed: int) -> None:
+    """P-X.25: accepting is idempotent, changes nothing of the drawing that it was given, and answers each key once."""
+    drawn = as_drawn(make(seed), named=seed % 2 == 0)
+    before = copy.deepcopy(drawn)
+    done, taken = accepted(drawn)
+    assert drawn == before
+    assert accepted(done) == (done, [])
+    assert len({item.key for item in taken}) == len(taken)
+    folded = drawn
+    for item in taken:
+        folded = answered(folded, item.key, item.answer)
+    assert folded == done, "a draft is the fold of its answers"
+    assert all(todo.kind in ("soundness", "finding") for todo in todos_of(done))
+
+
+def test_a_large_drawing_is_answered_quickly() -> None:
+    """P-X.25: an answer looks at nothing but its element; 300 of them in a drawing of 1,000 activities."""
+    elements: list[dict[str, Any]] = [event("s", "start")]
+    ways: list[Any] = []
+    last = "s"
+    for n in range(1000):
+        elements.append(task(f"a{n}"))
+        ways.append(f"{last}>a{n}")
+        last = f"a{n}"
+        if n < 300:
+            elements += [gateway(f"g{n}"), gateway(f"j{n}")]
+            ways += [f"a{n}>g{n}", f"g{n}>j{n}", (f"g{n}>j{n}", {"id": f"x{n}"})]
+            last = f"j{n}"
+    drawn = of(process(elements, ways))
+    todos = todos_of(drawn)
+    assert len(todos) == 300
+    began = time.process_time()
+    for todo in todos:
+        drawn = answered(drawn, todo.key, todo.proposals[0].answer)
+    assert time.process_time() - began < 2, "well under a second on an idle machine"
+    assert todos_of(drawn) == []

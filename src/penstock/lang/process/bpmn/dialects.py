@@ -51,6 +51,8 @@ def formal_expression(element: XmlElement | None, default: str, *, condition: bo
         return ""
     own = element.get("language")
     text = element.text.strip() or next((element.get("resource", space=space) for space in CAMUNDA), "")
+    if text in ("", "true", "false"):  # whatever language stands beside it
+        return text
     marked = text.startswith("=") or juel_text.is_juel(text)
     if own and (name := _foreign(own)) and not (marked and name in _BY_DEFAULT):
         return as_foreign(name, text)

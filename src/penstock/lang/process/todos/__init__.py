@@ -10,16 +10,20 @@ from penstock.errors import ProcessInvalid
 from penstock.lang.contract import Resolve
 from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.todos import (
+    assignment,
     black_box,
     called_process,
+    event_condition,
     event_names,
     finding,
     gateway_conditions,
+    lane_role,
     pool,
     repetition,
     rules,
     script,
     service,
+    soundness,
     timer_value,
 )
 from penstock.lang.process.todos.checked import CheckedDrawing, checked
@@ -30,9 +34,10 @@ from penstock.lang.process.todos.edit import refusal
 TODO_TYPES: dict[str, TodoType] = {
     type.kind: type
     for type in (
-        pool.TODO, black_box.TODO,
+        pool.TODO, black_box.TODO, lane_role.TODO, assignment.TODO, event_condition.TODO,
         gateway_conditions.TODO, event_names.MESSAGE_NAME, event_names.SIGNAL_NAME, timer_value.TODO, script.TODO,
-        rules.TODO, service.TODO, called_process.TODO, repetition.INSTANCES, repetition.LOOP, finding.TODO,
+        rules.TODO, service.TODO, called_process.TODO, repetition.INSTANCES, repetition.LOOP, soundness.TODO,
+        finding.TODO,
     )
 }  # fmt: skip
 #: One proposal may bring another to-do to light; a drawing that is not at rest after so many rounds is left there.

@@ -41,14 +41,16 @@ class CheckedProcess:
 
     def errors(self, element: str, *rules: str) -> list[Finding]:
         """The errors of these rules at an element."""
-        return [finding for finding in self._errors.get(element, ()) if finding.rule in rules]
+        return [finding for finding in self._at_element.get(("error", element), ()) if finding.rule in rules]
+
+    def warnings(self, element: str, *rules: str) -> list[Finding]:
+        return [finding for finding in self._at_element.get(("warning", element), ()) if finding.rule in rules]
 
     @cached_property
-    def _errors(self) -> dict[str, list[Finding]]:
-        by_element: dict[str, list[Finding]] = {}
+    def _at_element(self) -> dict[tuple[str, str], list[Finding]]:
+        by_element: dict[tuple[str, str], list[Finding]] = {}
         for finding in self.findings:
-            if finding.severity == "error":
-                by_element.setdefault(finding.node, []).append(finding)
+            by_element.setdefault((finding.severity, finding.node), []).append(finding)
         return by_element
 
     def conditions(self, element: Element) -> FlowConditions:
@@ -129,8 +131,11 @@ def words_of(element: Element) -> str:
 
 @dataclass(frozen=True)
 class CheckedDrawing:
+    """`check` says what there is to say about a definition of the drawing in another form."""
+
     drawing: Drawing
     processes: tuple[CheckedProcess, ...]
+    check: Callable[[dict[str, Any]], list[Finding]]
 
     def process(self, id: str) -> CheckedProcess:
         return next(process for process in self.processes if process.id == id)
@@ -147,14 +152,23 @@ def checked(drawing: Drawing, resolve: Resolve | None = None) -> CheckedDrawing:
     given = [(data, msgspec.json.encode(data)) for data in drawing.definitions]
     called = _resolver(given, resolve)
     own = {name for data, _ in given for name in _names(data)}
-    processes = []
-    for data, body in given:
-        document = read_document(body, name=f"{data.get('process_definition_id') or 'process'}.json")
-        _, findings = check_document(body, name=document.name, language="process", resolve=called)
+
+    def check(data: dict[str, Any], body: bytes = b"") -> list[Finding]:
+        _, findings = check_document(
+            body or msgspec.json.encode(data), name=_file_name(data), language="process", resolve=called
+        )
         calls = {str(entry.get("id")) for entry in _entries(data, "activities") if _called(entry) in own}
-        kept = [f for f in findings if f.node not in calls or f.rule in _OF_CALLS or not f.message.startswith("In «")]
-        processes.append(CheckedProcess(drawing, data, document, kept))
-    return CheckedDrawing(drawing, tuple(processes))
+        return [f for f in findings if f.node not in calls or f.rule in _OF_CALLS or not f.message.startswith("In «")]
+
+    processes = tuple(
+        CheckedProcess(drawing, data, read_document(body, name=_file_name(data)), check(data, body))
+        for data, body in given
+    )
+    return CheckedDrawing(drawing, processes, check)
+
+
+def _file_name(data: dict[str, Any]) -> str:
+    return f"{data.get('process_definition_id') or 'process'}.json"
 
 
 def _resolver(given: list[tuple[dict[str, Any], bytes]], resolve: Resolve | None) -> Callable[[str], bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from penstock.errors import ProcessInvalid
 from penstock.lang.process.choices import choice_labels, target_name
 from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.nodes.candidates import is_target
@@ -25,6 +26,8 @@ _HINT = "Take the proposal, or write a condition for each way; one of them may b
 def find(drawing: CheckedDrawing) -> Iterator[Todo]:
     for process, element in drawing.each():
         gateway = element.gateway
+        if gateway is None and (unread := _unread_flows(process, element)):
+            yield _unread_todo(process, element, unread)
         if gateway is None or gateway.type not in _TYPES or gateway.ask is not None:
             continue
         if len(process.graph.outgoing[element.id]) > 1 and _incomplete(process, element):
@@ -60,6 +63,34 @@ def _todo(process: CheckedProcess, element: Element) -> Todo:
     )
 
 
+def _unread_flows(process: CheckedProcess, element: Element) -> dict[str, str]:
+    """Of an activity or event: its conditional flows whose conditions cannot be read."""
+    if not process.errors(element.id, *_UNREAD):
+        return {}
+    flows = {flow.id: flow.fields.condition or "" for flow in process.graph.outgoing[element.id]}
+    return {id: text for id, text in flows.items() if text.strip() and not _reads(text)}
+
+
+def _reads(text: str) -> bool:
+    try:
+        checked_expression(text, "", condition=True)
+    except ProcessInvalid:
+        return False
+    return True
+
+
+def _unread_todo(process: CheckedProcess, element: Element, unread: dict[str, str]) -> Todo:
+    labels = choice_labels(element, process.graph)
+    message = f"{process.drawn(element)} goes on under a condition that cannot be read: {'; '.join(unread.values())}"
+    choices = [{"flow": id, "label": labels[id], "condition": text} for id, text in unread.items()]
+    form = {
+        "type": "object", "properties": {"conditions": _texts(list(unread))}, "required": ["conditions"],
+        "additionalProperties": False,
+    }  # fmt: skip
+    hint = "Write the condition in the words of the process's variables."
+    return element_todo(KIND, process, element, message, hint, facts={"choices": choices}, form=form)
+
+
 def _proposal(process: CheckedProcess, element: Element, labels: dict[str, str], steps: list[str]) -> Proposal:
     who = who_is_asked(process, element)
     asked = asked_words(who, process, element)
@@ -73,7 +104,7 @@ def _proposal(process: CheckedProcess, element: Element, labels: dict[str, str],
 
 
 def _form(flows: list[str]) -> dict[str, Any]:
-    texts = {"type": "object", "properties": {flow: {"type": "string"} for flow in flows}}
+    texts = _texts(flows)
     ask = {"type": "object", "properties": {"who": {"type": "string"}, "choices": texts}, "required": ["who"]}
     return {
         "type": "object",
@@ -83,22 +114,26 @@ def _form(flows: list[str]) -> dict[str, Any]:
     }
 
 
+def _texts(flows: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": {flow: {"type": "string"} for flow in flows}}
+
+
 # ---- answers ---------------------------------------------------------------------------------------------------------
 
 
 def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:
     known_members(given, "conditions", "default", "ask")
-    entry_of(drawing, at)
-    flows = [flow for flow in drawing.definition(at.process)["transitions"] if flow.get("source") == at.element]
-    ids = [str(flow["id"]) for flow in flows]
-    if "ask" in given:
-        return with_fields(drawing, at, {"ask": _ask(given["ask"], ids)})
+    collection, _ = entry_of(drawing, at)
+    flows = drawing.definition(at.process).get("transitions") or ()
+    ids = [str(flow["id"]) for flow in flows if flow.get("source") == at.element]
+    if "ask" in given and collection == "gateways":
+        return with_fields(drawing, at, {"ask": checked_ask(given["ask"], ids)})
     if not isinstance(given.get("conditions"), dict):
         raise refusal("missing_field", "Neither «conditions» nor «ask» is there.", "/conditions", _HINT)
-    return _with_conditions(drawing, at, given, ids)
+    return _with_conditions(drawing, at, given, ids, every=collection == "gateways")
 
 
-def _ask(ask: Any, flows: list[str]) -> dict[str, Any]:
+def checked_ask(ask: Any, flows: list[str]) -> dict[str, Any]:
     if not isinstance(ask, dict):
         raise refusal("wrong_type", "«ask» is a map.", "/ask", 'Write `{"who": "previous"}`.')
     hint = "Write previous, initiator, anyone, user:ID, role:NAME or group:NAME."
@@ -115,7 +150,9 @@ def _ask(ask: Any, flows: list[str]) -> dict[str, Any]:
     return {"who": who, **({"choices": dict(choices)} if choices else {})}
 
 
-def _with_conditions(drawing: Drawing, at: TodoPlace, given: Mapping[str, Any], flows: list[str]) -> Drawing:
+def _with_conditions(
+    drawing: Drawing, at: TodoPlace, given: Mapping[str, Any], flows: list[str], *, every: bool
+) -> Drawing:
     default = given.get("default") or ""
     _check_flows(given["conditions"], flows, "/conditions")
     _check_flows([default] if default else [], flows, "/default")
@@ -124,16 +161,20 @@ def _with_conditions(drawing: Drawing, at: TodoPlace, given: Mapping[str, Any], 
         for flow, text in given["conditions"].items()
         if flow != default
     }
+    data = drawing.definition(at.process)
+    if not every:  # the flows of an activity that are not named stay as they are
+        changed = [{**flow, "condition": texts[flow["id"]]} if flow.get("id") in texts else flow
+                   for flow in data["transitions"]]  # fmt: skip
+        return drawing.changed(at.process, {**data, "transitions": changed})
     without = [flow for flow in flows if flow not in texts and flow != default]
     if not default and len(without) == 1:
         default, without = without[0], []
     if without or not texts:
         names = ", ".join(f"«{flow}»" for flow in without or flows)
         raise refusal("condition_missing", f"These ways have no condition: {names}.", "/conditions", _HINT)
-    data = drawing.definition(at.process)
     transitions = [_with_condition(flow, at.element, texts) for flow in data["transitions"]]
-    changed = drawing.changed(at.process, {**data, "transitions": transitions})
-    return with_fields(changed, at, {"conditions": None, "default": default or None, "ask": None})
+    answered = drawing.changed(at.process, {**data, "transitions": transitions})
+    return with_fields(answered, at, {"conditions": None, "default": default or None, "ask": None})
 
 
 def _with_condition(flow: dict[str, Any], gateway: str, texts: Mapping[str, str]) -> dict[str, Any]:
