@@ -10,6 +10,7 @@ import pytest
 from penstock.kernel import command as C
 from penstock.lang.process.bpmn.reader import read_bpmn
 from penstock.lang.process.bpmn.writer import write_bpmn
+from penstock.lang.process.drawing import read_drawing, write_drawing
 from penstock.net.soundness import verdicts
 from tests.conformance.process.make import compiled, event, findings, gateway, process, rules, service, task
 from tests.conformance.process.running import Failing, Instance, Office, awaited
@@ -346,3 +347,22 @@ def test_a_file_with_one_is_read_and_written() -> None:
     assert [(each["id"], each.get("ad_hoc")) for each in again["activities"]] == [
         (each["id"], each.get("ad_hoc")) for each in data["activities"]
     ]
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "its condition": {"ad_hoc": {"ordering": "parallel", "until": "ok == 2"}},
+    "who chooses": {"candidates": ["role:clerks"]},
+    "what it is": {"type": "humanTask", "ad_hoc": None},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_of_one_is_brought_into_its_file(name: str) -> None:
+    """P-X.25: what is changed is read again, and nothing else of the file is touched."""
+    drawing = read_drawing(XML, "p.bpmn")
+    (data,) = drawing.definitions
+    changed = [{**each, **CHANGES[name]} if each["id"] == "S" else each for each in data["activities"]]
+    text = write_drawing(drawing.changed("p", {**data, "activities": changed}))
+    found = {each["id"]: each for each in read_drawing(text, "p.bpmn").definitions[0]["activities"]}
+    assert {field: found["S"].get(field) for field in CHANGES[name]} == CHANGES[name]
+    assert '<adHocSubProcess id="T"><extensionElements><zeebe:adHoc activeElementsCollection="=todo"/>' in text

@@ -79,8 +79,8 @@ class _Frame:
         ask, gate, left = self._ask(self.scope), self._node("gate", split="first"), self._node("left", kind="end")
         return [ask, gate, left], [
             link(ask.id, gate.id),
-            _guarded(gate.id, self.steps, f"!fn.is_null(default.{_ANSWER})"),
             _guarded(gate.id, left.id, f"default.{_FINISHED} == true"),
+            _guarded(gate.id, self.steps, f"!fn.is_null(default.{_ANSWER})"),
             _guarded(gate.id, ask.id, None),
             link(self.steps, ask.id),
         ]
@@ -113,7 +113,8 @@ class _Frame:
         """The work item in which somebody chooses, or says that it is finished."""
         context, f = self.context, activity_fields(self.context)
         one: dict[str, Any] = {"type": "string", "enum": list(step_labels(self.id, context.shared).values())}
-        choice = one if self.ad_hoc.ordering == "sequential" else {"type": "array", "items": one, "uniqueItems": True}
+        several = {"type": "array", "items": one, "uniqueItems": True, "examples": [one["enum"][:1]]}
+        choice = one if self.ad_hoc.ordering == "sequential" else several
         form = {"type": "object", "properties": {_ANSWER: choice, _FINISHED: {"type": "boolean"}},
                 "additionalProperties": False}  # fmt: skip
         prompt: dict[str, Any] = {

@@ -44,7 +44,7 @@ def _caught(context: LoweringContext) -> bool:
 
 def _ending_in_silence(fragment: Fragment, context: LoweringContext) -> Fragment:
     """Nobody has drawn what follows a cancel: the path ends there."""
-    end = Node(id=f"{context.id}.cancelled", kind="end", scope=context.scope, origin=context.id, join=MERGE)
+    end = Node(id=f"{context.id}.gone", kind="end", scope=context.scope, origin=context.id, join=MERGE)
     caught = fragment.changed(context.id, on_error=(OnError(match=CANCELLED, action=f"port:{_PORT}"),))
     more = link(context.id, end.id, port=_PORT)
     return replace(caught, nodes=(*caught.nodes, end), edges=(*caught.edges, more))
