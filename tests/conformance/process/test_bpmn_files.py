@@ -237,7 +237,7 @@ def test_a_script_is_python_or_nobodys() -> None:
 
 
 @pytest.mark.parametrize(("element", "said"), [
-    ('<bpmn:complexGateway id="x" name="섞임"/>', "complex gateway"),
+    ('<bpmn:subChoreography id="x" name="섞임"/>', "choreography"),
     ('<bpmn:intermediateCatchEvent id="x" name="섞임"><bpmn:errorEventDefinition/></bpmn:intermediateCatchEvent>',
      "catch event with the trigger error"),
 ])  # fmt: skip

@@ -409,7 +409,7 @@ async def test_an_event_sub_process_in_each_instance(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("element", "word"),
     [
-        (gateway("X", "complex", name="뭐든"), "complex gateway"),
+        (event("X", "catch", "error", name="뭐든"), "catch event with the trigger error"),
     ],
 )
 def test_refused_by_name(element: dict[str, Any], word: str) -> None:

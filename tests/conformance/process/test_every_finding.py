@@ -53,6 +53,12 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "two timers": (process([event("S", "start", "timer", timer={"cycle": "R/PT1H"}),
                             event("T", "start", "timer", timer={"cycle": "R/PT2H"}), task("A")], ["S>A", "T>A"]),
                    "several_timers", "/events/1"),
+    "an activation that says no number": (
+        process([gateway("F", "parallel"), task("A"), task("B"), gateway("C", "complex", activation="ok == true")],
+                ["F>A", "F>B", "A>C", "B>C"]), "activation_not_understood", "/gateways/1/activation"),
+    "more ways than there are": (
+        process([gateway("F", "parallel"), task("A"), task("B"), gateway("C", "complex", count=3)],
+                ["F>A", "F>B", "A>C", "B>C"]), "activation_not_understood", "/gateways/1/count"),
     "begun several times": (process([service("R", bpmn="receiveTask", message="m", instantiate=True,
                                      multi={"count": 2}), task("A")], ["R>A"]),
                             "bpmn_not_supported", "/activities/0/instantiate"),
@@ -242,6 +248,9 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "a type that does not exist": (process([task("A", type="userTask")], []), "wrong_type", "/activities/0/type"),
 }  # fmt: skip
 WARNED: dict[str, tuple[Doc, str, str]] = {
+    "a complex gateway that does not say how many": (
+        process([gateway("F", "parallel"), task("A"), task("B"), gateway("C", "complex"), task("Z")],
+                ["F>A", "F>B", "A>C", "B>C", "C>Z"]), "join_without_count", "/gateways/1"),
     "two starts by hand": (process([event("S", "start"), event("T", "start"), task("A")], ["S>A", "T>A"]),
                            "several_starts", "/events/1"),
     "code that nobody runs": (process([task("A", python_code="x = 1")], []), "idle_field",

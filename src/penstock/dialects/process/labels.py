@@ -18,6 +18,7 @@ _TYPES = {
     "exclusiveGateway": ("one way", "하나만 고르는 갈림길", "split"),
     "parallelGateway": ("all ways", "모두 가는 갈림길", "split"),
     "inclusiveGateway": ("some ways", "여럿 고르는 갈림길", "split"),
+    "complexGateway": ("so many ways", "몇 갈래만 기다리는 갈림길", "split"),
     "eventBasedGateway": ("first event", "먼저 온 소식을 따르는 갈림길", "split"),
     "startEvent": ("start", "시작", "play"), "endEvent": ("end", "끝", "flag"),
     "catchEvent": ("wait for", "기다림", "hourglass"), "throwEvent": ("tell", "알림", "send"),

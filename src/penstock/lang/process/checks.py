@@ -8,7 +8,7 @@ from penstock.lang.document import child_pointer
 from penstock.lang.process import limits
 from penstock.lang.process.beginning_checks import check_beginnings
 from penstock.lang.process.event_positions import TRIGGERS
-from penstock.lang.process.fields import ASSIGNMENT_RULES, ActivityFields, EventFields
+from penstock.lang.process.fields import ASSIGNMENT_RULES, CHOOSING, ActivityFields, EventFields
 from penstock.lang.process.graph import instantiates, is_start_event, link_name
 from penstock.lang.process.lowering_context import SharedContext
 from penstock.lang.process.nodes.asking import asks
@@ -27,7 +27,6 @@ from penstock.net.model import Net
 _RULE = re.compile(r"(user|role|group):\S(.*\S)?\Z")
 #: Types that a program may register, too.
 _FROM_PROGRAM = ("agent", "tool")
-_CONDITIONAL_GATEWAYS = ("exclusiveGateway", "inclusiveGateway")
 
 
 def check_definition(shared: SharedContext) -> None:
@@ -254,7 +253,7 @@ def _check_cycles(shared: SharedContext) -> None:
     stops = {
         id
         for id, element in elements.items()
-        if element.gateway is not None and element.gateway.type in (*_CONDITIONAL_GATEWAYS, "eventBasedGateway")
+        if element.gateway is not None and element.gateway.type in (*CHOOSING, "eventBasedGateway")
     }
     for cycle in shared.graph.cycles(stops):
         names = " → ".join(f"«{elements[id].name}»" for id in cycle[:8])
@@ -272,7 +271,7 @@ def _check_gateway(element: Element, shared: SharedContext) -> None:
     if asks(element, shared) is not None:
         return
     conditions = shared.flow_conditions(element)
-    if gateway.type not in _CONDITIONAL_GATEWAYS:
+    if gateway.type not in CHOOSING:
         _report_ignored_conditions(element, flows, shared)
         return
     if len(flows) < 2:

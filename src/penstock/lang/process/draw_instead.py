@@ -6,15 +6,12 @@ _GENERAL = "Draw it with tasks, gateways, sub-processes and the events of the re
 _CHOREOGRAPHY = "Draw each participant as a pool with a process of its own, and their exchange as message flows."
 #: What the element is, as a finding calls it → what to draw.
 _INSTEAD = {
-    "complex gateway": "Draw an inclusive gateway; or an event sub-process that ends the others when enough has come.",
     "choreography": _CHOREOGRAPHY,
     "implicit event": "Draw an intermediate throw event.",
     "plain event": "Draw a start, end or intermediate event.",
     "global task": "Call it by a call activity; what a process does is drawn in it.",
     "task that waits for several tokens": "Draw a parallel gateway before the task: it waits for each way.",
     "task that puts several tokens": "Draw each way behind the task by itself, or several instances of what follows.",
-    "receive task that begins a process": "Begin with a message start event.",
-    "gateway that begins a process": "Begin with a start event for each of its events.",
     "multi-instance activity that throws events for its instances":
         "Draw a sub-process with these instances: in it the task, and behind the task a throw event.",
     "compensation that is not waited for": "Draw a parallel gateway before it, and it on a way of its own.",

@@ -14,7 +14,12 @@ from penstock.lang.process import limits
 
 AgentMode = Literal["AUTONOMOUS", "SUPERVISED", "MANUAL"]
 ActivityType = Literal["humanTask", "serviceTask", "scriptTask", "subProcess"]
-GatewayType = Literal["exclusiveGateway", "parallelGateway", "inclusiveGateway", "eventBasedGateway"]
+GatewayType = Literal[
+    "exclusiveGateway", "parallelGateway", "inclusiveGateway", "eventBasedGateway", "complexGateway",
+]  # fmt: skip
+#: Gateways that take several ways by their conditions, and all that choose by conditions.
+SEVERAL_WAYS = ("inclusiveGateway", "complexGateway")
+CHOOSING = ("exclusiveGateway", *SEVERAL_WAYS)
 DataType = Literal["sql", "db", "api", "file"]
 DefinitionType = Literal["mega", "major", "base", "sub", "discovered"]
 Tag = Literal[
@@ -218,6 +223,11 @@ class GatewayFields(Fields):
     default: Annotated[str, Meta(description="The transition taken when no condition holds.")] = ""
     ask: Annotated[Ask | None, Meta(description="A person chooses the way, and no condition is asked.")] = None
     instantiate: Annotated[bool, Meta(description="eventBasedGateway: its events begin the process.")] = False
+    count: Annotated[
+        Annotated[int, Meta(ge=1, le=limits.COUNT)] | None,
+        Meta(description="complexGateway: so many of the ways into it are waited for."),
+    ] = None
+    activation: Annotated[str, Meta(description="complexGateway: the same as BPMN says it: activationCount >= 2.")] = ""
     all_events: Annotated[bool, Meta(description="eventBasedGateway: all of its events are waited for.")] = False
     parent: str = ""
     documentation: str = ""

@@ -8,6 +8,7 @@ from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
 from penstock.lang.process.checks import check_definition, check_net, check_scripts
 from penstock.lang.process.compensation import with_compensation
+from penstock.lang.process.fields import CHOOSING
 from penstock.lang.process.graph import ProcessGraph, instantiates, is_start_event, waits_for_events
 from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
 from penstock.lang.process.nodes import type_of
@@ -221,7 +222,7 @@ def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContex
         entry = _behind_the_wait(target, fragments)
     elif (ask := asks(source, shared)) is not None:
         guard = choice_guard(flow, source, ask, shared)
-    elif gateway is None or gateway.type in ("exclusiveGateway", "inclusiveGateway"):
+    elif gateway is None or gateway.type in CHOOSING:
         conditions = shared.flow_conditions(source)
         default = conditions.default == flow.id
         if flow.id in conditions.conditions:

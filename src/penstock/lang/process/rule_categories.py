@@ -8,7 +8,8 @@ from penstock.errors import Finding
 
 CATEGORY: dict[str, str] = dict.fromkeys(
     (
-        "no_start", "several_starts", "several_timers", "start_by_hand", "start_correlation", "weekday_number",
+        "no_start", "several_starts", "several_timers", "activation_not_understood", "join_without_count",
+        "start_by_hand", "start_correlation", "weekday_number",
         "flow_to_nowhere",
         "flow_crosses_border", "unknown_parent", "condition_conflict", "unknown_condition", "unknown_default",
         "gateway_without_conditions", "condition_missing", "condition_ignored", "cycle_without_choice",

@@ -30,10 +30,6 @@ from penstock.lang.process.fields import (
 from penstock.lang.report import Report, did_you_mean
 
 ID = re.compile(r"[^\s\x00-\x1f]+\Z")
-#: BPMN elements that are not run, by the field that names them.
-UNSUPPORTED = {
-    "type": {"complexGateway": "complex gateway"},
-}  # fmt: skip
 _ELEMENTS = ("activities", "gateways", "events")
 _RECOGNISED_BY = ("process_definition_id", "process_definition_name")
 
@@ -180,10 +176,6 @@ def _read_element(name: str, raw: dict[str, Any], at: str, definition: Definitio
         definition.complete = False
         return
     assert isinstance(id, str)
-    for word, names in UNSUPPORTED.items():
-        if isinstance(raw.get(word), str) and raw[word] in names:
-            _report_unsupported(names[raw[word]], raw, child_pointer(at, word), definition, report)
-            return
     kind = COLLECTIONS[name]
     fields, rest = read_fields(kind, raw, at, report, node=id)
     unknown_fields(rest, kind, at, report, node=id)

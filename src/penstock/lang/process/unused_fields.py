@@ -25,7 +25,8 @@ _WORK_ITEM = (
     "role",
     "candidates",
 )
-_EVENT_GATEWAY = ("instantiate", "all_events")
+_ONLY_AT_GATEWAY = {"instantiate": "eventBasedGateway", "all_events": "eventBasedGateway",
+                    "count": "complexGateway", "activation": "complexGateway"}  # fmt: skip
 _AGENT = ("agent", "agent_mode")
 _SEND = ("message", "signal", "payload")
 _RECEIVE = ("message", "signal", "correlation", "answered_by", "instantiate")
@@ -73,8 +74,10 @@ def _unused_fields(element: Element, shared: SharedContext) -> Iterator[tuple[st
     elif element.gateway is not None and element.gateway.type in ("parallelGateway", "eventBasedGateway"):
         if element.gateway.default:
             yield "default", "at a gateway that asks no conditions"
-    if element.gateway is not None and element.gateway.type != "eventBasedGateway":
-        yield from ((name, f"at a {element.gateway.type}") for name in _EVENT_GATEWAY if _is_set(element.gateway, name))
+    if element.gateway is not None:
+        for name, type in _ONLY_AT_GATEWAY.items():
+            if element.gateway.type != type and _is_set(element.gateway, name):
+                yield name, f"at a {element.gateway.type}"
         if element.gateway.ask is not None:
             yield "ask", "at a gateway that asks nobody"
 

@@ -334,6 +334,8 @@ class _Reader:
         entry: dict[str, Any] = {"id": self._id(node), "name": node.get("name"), "type": node.name}
         if node.get("instantiate") == "true":
             entry["instantiate"] = True
+        if activation := self._formal(node, "activationCondition", condition=True):
+            entry["activation"] = activation
         if node.get("eventGatewayType") == "Parallel":
             entry["all_events"] = True
         if node.get("default"):

@@ -24,7 +24,7 @@ TASKS = {
 #: Activities that hold elements of their own.
 SUB_PROCESSES = ("subProcess", "transaction", "adHocSubProcess")
 TAGS = {"humanTask": "userTask", "serviceTask": "serviceTask", "scriptTask": "scriptTask", "subProcess": "subProcess"}
-GATEWAYS = ("exclusiveGateway", "parallelGateway", "inclusiveGateway", "eventBasedGateway")
+GATEWAYS = ("exclusiveGateway", "parallelGateway", "inclusiveGateway", "eventBasedGateway", "complexGateway")
 POSITIONS = {
     "startEvent": "start", "endEvent": "end", "intermediateCatchEvent": "catch", "intermediateThrowEvent": "throw",
     "boundaryEvent": "boundary",
@@ -45,7 +45,7 @@ EVENT_DECLARATIONS = {
 REFERENCES = {"message": "messageRef", "signal": "signalRef", "error": "errorRef", "escalation": "escalationRef"}
 #: Elements that are not run, and how a finding calls them.
 UNSUPPORTED = {
-    "complexGateway": "complex gateway", "choreographyTask": "choreography", "subChoreography": "choreography",
+    "choreographyTask": "choreography", "subChoreography": "choreography",
     "callChoreography": "choreography", "globalTask": "global task", "implicitThrowEvent": "implicit event",
     "event": "plain event",
 }  # fmt: skip

@@ -30,7 +30,7 @@ _IN_XML = {
         "id", "name", "type", "bpmn", "parent", "documentation", "default", "is_for_compensation", "triggered_by_event",
         "method", "ad_hoc", "python_code", "message", "multi", "instantiate",
     },
-    "gateways": {"id", "name", "type", "default", "all_events", "instantiate", "parent", "documentation"},
+    "gateways": {"id", "name", "type", "default", "all_events", "instantiate", "activation", "parent", "documentation"},
     "events": {
         "id", "name", "position", "trigger", "attached_to", "interrupting", "timer", "message", "signal", "code",
         "name_ref", "activity", "condition", "link", "triggers", "parent", "documentation",
@@ -250,6 +250,8 @@ class _Writer:
         if gateway.get("all_events"):
             attributes["eventGatewayType"] = "Parallel"
         inner = self._documentation_and_extension(gateway, self._settings("gateways", gateway), depth)
+        if gateway.get("activation"):
+            inner.append(_formal_expression("activationCondition", gateway["activation"], depth + 1))
         return self._element(str(gateway["type"]), attributes, inner, depth)
 
     def _event(self, event: Mapping[str, Any], depth: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.nodes import (
     ad_hoc,
+    complex_gateway,
     events,
     gateways,
     messages,
@@ -22,8 +23,8 @@ ELEMENT_TYPES: dict[str, ElementType] = {
     for type in (
         tasks.HUMAN_TASK, tasks.SERVICE_TASK, script_task.SCRIPT_TASK, rule_task.RULE_TASK, messages.SEND_TASK,
         messages.RECEIVE_TASK, sub_process.EMBEDDED, transaction.TRANSACTION, ad_hoc.AD_HOC, sub_process.CALL_ACTIVITY,
-        gateways.EXCLUSIVE, gateways.PARALLEL, gateways.INCLUSIVE_GATEWAY, gateways.EVENT_BASED,
-        events.START, events.END, events.CATCH, events.THROW, events.BOUNDARY,
+        gateways.EXCLUSIVE, gateways.PARALLEL, gateways.INCLUSIVE_GATEWAY, complex_gateway.COMPLEX,
+        gateways.EVENT_BASED, events.START, events.END, events.CATCH, events.THROW, events.BOUNDARY,
     )
 }  # fmt: skip
 #: BPMN tags that are a type of their own; other tags only say how the element is drawn.

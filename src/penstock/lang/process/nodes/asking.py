@@ -12,7 +12,7 @@ import msgspec
 
 from penstock.lang.process.choices import choice_labels
 from penstock.lang.process.expression_names import quoted
-from penstock.lang.process.fields import Ask
+from penstock.lang.process.fields import CHOOSING, SEVERAL_WAYS, Ask
 from penstock.lang.process.lowering_context import LoweringContext, SharedContext
 from penstock.lang.process.nodes.candidates import INITIATOR, is_target, only_user
 from penstock.lang.process.nodes.contract import Fragment, link
@@ -33,7 +33,7 @@ PREVIOUS = (
 def asks(element: Element, shared: SharedContext) -> Ask | None:
     """What a gateway asks; nothing is asked where there is one way."""
     gateway = element.gateway
-    if gateway is None or gateway.ask is None or gateway.type not in ("exclusiveGateway", "inclusiveGateway"):
+    if gateway is None or gateway.ask is None or gateway.type not in CHOOSING:
         return None
     return gateway.ask if len(shared.graph.outgoing[element.id]) > 1 else None
 
@@ -77,7 +77,7 @@ def _item(context: LoweringContext, who: str, at: str, *, title: str, form: dict
 def choice_guard(flow: Flow, source: Element, ask: Ask, shared: SharedContext) -> str:
     assert source.gateway is not None
     label = quoted(_labels(shared.context_of(source), ask)[flow.id])
-    if source.gateway.type == "inclusiveGateway":
+    if source.gateway.type in SEVERAL_WAYS:
         return f"fn.contains(default.{_CHOICE}, {label})"
     return f"default.{_CHOICE} == {label}"
 

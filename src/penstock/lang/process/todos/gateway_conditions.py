@@ -8,6 +8,7 @@ from typing import Any
 from penstock.errors import ProcessInvalid
 from penstock.lang.process.choices import choice_labels, target_name
 from penstock.lang.process.drawing import Drawing
+from penstock.lang.process.fields import CHOOSING, SEVERAL_WAYS
 from penstock.lang.process.nodes.candidates import is_target
 from penstock.lang.process.schema import Element
 from penstock.lang.process.todos.asked import WHO, asked_words, who_is_asked
@@ -17,7 +18,6 @@ from penstock.lang.process.todos.edit import entry_of, known_members, refusal, t
 from penstock.lang.process.todos.expressions import checked_expression
 
 KIND = "gateway_conditions"
-_TYPES = ("exclusiveGateway", "inclusiveGateway")
 _UNREAD = ("expression_syntax", "expression_language")
 _RULES = ("gateway_without_conditions", "condition_missing", *_UNREAD, "wrong_type", "condition_conflict")
 _HINT = "Take the proposal, or write a condition for each way; one of them may be the default."
@@ -28,7 +28,7 @@ def find(drawing: CheckedDrawing) -> Iterator[Todo]:
         gateway = element.gateway
         if gateway is None and (unread := _unread_flows(process, element)):
             yield _unread_todo(process, element, unread)
-        if gateway is None or gateway.type not in _TYPES or gateway.ask is not None:
+        if gateway is None or gateway.type not in CHOOSING or gateway.ask is not None:
             continue
         if len(process.graph.outgoing[element.id]) > 1 and _incomplete(process, element):
             yield _todo(process, element)
@@ -94,7 +94,7 @@ def _unread_todo(process: CheckedProcess, element: Element, unread: dict[str, st
 def _proposal(process: CheckedProcess, element: Element, labels: dict[str, str], steps: list[str]) -> Proposal:
     who = who_is_asked(process, element)
     asked = asked_words(who, process, element)
-    several = element.gateway is not None and element.gateway.type == "inclusiveGateway"
+    several = element.gateway is not None and element.gateway.type in SEVERAL_WAYS
     ways = ", ".join(f"«{label}»" for label in labels.values())
     return Proposal(
         kind="ask_previous", message=f"{asked} chooses {'one or more of' if several else 'between'} {ways}.",
