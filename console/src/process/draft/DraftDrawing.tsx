@@ -40,7 +40,7 @@ export default function DraftDrawing({ xml, file, todos, additions, taken, todo,
     else onElement(id);
   };
   const { wrap, drawn, zoom } = useViewer(xml, onFail, (clicked) => pick(clicked.parent && file.elements.has(clicked.id) ? clicked.id : null));
-  useEffect(() => drawn?.mark(classesOf(marks, additions, file, taken, drawn)), [drawn, marks, additions, file, taken]);
+  useEffect(() => { drawn?.mark(classesOf(marks, additions, file, taken, drawn)); }, [drawn, marks, additions, file, taken]);
   const selected = todo ? placeOf(file, todo) : element;
   useEffect(() => {
     const shape = selected ? (drawn?.shapes.get(selected) ?? drawn?.connections.find(({ id }) => id === selected)) : null;

@@ -8,7 +8,7 @@ import { useDraftWords } from "./speech";
 export function ElementCard({ file, element, onPick, onClose }: { file: DrawingFile; element: FileElement; onPick: (id: string) => void; onClose: () => void }): ReactNode {
   const { d } = useDraftWords();
   const card = useRef<HTMLElement>(null);
-  useEffect(() => card.current?.scrollIntoView({ block: "nearest" }), [element.id]);
+  useEffect(() => { card.current?.scrollIntoView({ block: "nearest" }); }, [element.id]);
   const ways = outOf(file, element.id);
   return (
     <section ref={card} className="draft-element" aria-label={d.element}>

@@ -1,6 +1,6 @@
 /** Whether every run of the draft can end: the verdict, what was looked at, and what is doubtful with its mending. */
 import { Check, CircleHelp, CircleX, Play, ShieldCheck, Square, TriangleAlert, X } from "lucide-react";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import type { Finding, Inspected } from "../../api/types";
 import { Ago, Badge, Button } from "../../components";
 import { useDraftWords } from "./speech";
@@ -17,6 +17,8 @@ interface Props {
 }
 
 const CHECKS = ["ends", "clean", "alive"] as const;
+/** So many are shown at first. */
+const FEW = 2;
 /** Which check fails, by why a net is not sound. */
 const FAILS: Record<string, (typeof CHECKS)[number]> = { deadlock: "ends", livelock: "ends", "improper end": "clean", unbounded: "clean", "dead nodes": "alive" };
 
@@ -26,7 +28,8 @@ export function SoundnessStrip({ draft, inspected, playing, onPlay, onTodo, onEl
   const verdict = soundness.status === "sound" ? "sound" : soundness.status === "unsound" ? "unsound" : "unknown";
   const failing = new Set(inspected?.soundness.flatMap((level) => FAILS[level.why] ?? []));
   const example = inspected?.soundness.some((level) => level.steps.length > 0) ?? false;
-  const warnings = soundness.findings.filter(({ severity }) => severity !== "info");
+  const [all, setAll] = useState(false);
+  const warnings = [...soundness.findings, ...draft.findings].filter(({ severity }) => severity !== "info");
   const mend = (finding: Finding): Todo | undefined => openTodos(draft).find((todo) => todo.element !== "" && todo.element === finding.node);
   return (
     <section className="draft-sound" aria-label={d.soundness}>
@@ -41,11 +44,11 @@ export function SoundnessStrip({ draft, inspected, playing, onPlay, onTodo, onEl
         {verdict !== "unknown" && <ul className="draft-checks">{CHECKS.map((check) => { const bad = verdict === "unsound" && failing.has(check); return <li key={check} className={bad ? "ink-failed" : ""}>{bad ? <X size={15} aria-hidden /> : <Check size={15} aria-hidden className="ink-done" />}{bad ? d.checksBad[check] : d.checks[check]}</li>; })}</ul>}
         {warnings.length > 0 && (
           <ul className="draft-warnings">
-            {warnings.slice(0, 2).map((finding, i) => {
+            {warnings.slice(0, all ? undefined : FEW).map((finding, i) => {
               const todo = mend(finding);
               return <li key={i}><TriangleAlert size={15} aria-hidden /><span>{finding.message}</span>{todo ? <button type="button" className="linklike" onClick={() => onTodo(todo)}>{d.fixIt}</button> : finding.node && <button type="button" className="linklike" onClick={() => onElement(finding.node as string)}>{d.seeOnDrawing}</button>}</li>;
             })}
-            {warnings.length > 2 && <li className="dim">{d.moreWarnings(warnings.length - 2)}</li>}
+            {warnings.length > FEW && !all && <li><button type="button" className="linklike" onClick={() => setAll(true)}>{d.moreWarnings(warnings.length - FEW)}</button></li>}
           </ul>
         )}
       </div>
