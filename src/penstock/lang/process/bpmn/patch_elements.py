@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from penstock.lang.process.bpmn.file_index import FileIndex, elements_of
@@ -21,6 +21,7 @@ _BEHIND = ("textAnnotation", "association", "group", "artifact", "resourceRole",
            "potentialOwner", "correlationSubscription", "supports", "ioSpecification")  # fmt: skip
 #: elements that only join others
 _JOINING = ("association", "messageFlow", "dataInputAssociation", "dataOutputAssociation")
+_CHOOSING = ("exclusiveGateway", "inclusiveGateway", "complexGateway")
 _Key = tuple[str, str]  # collection and id
 
 
@@ -161,7 +162,7 @@ class ElementEdits:
         for key in sorted(added, key=lambda key: key[0] == "transitions"):
             container = self._container(key)
             if container is not None:  # else it is written with the new sub-process that it lies in
-                self._insert_into(container, self.fragments.element(key[0], self.wanted[key]))
+                self._insert_into(container, self._words(container, self.fragments.element(key[0], self.wanted[key])))
         lines = self.fragments.declarations()
         for collection in EVENT_DECLARATIONS:
             known = {str(entry.get("id")) for entry, _ in self.read.entries.get(collection) or ()}
@@ -169,17 +170,17 @@ class ElementEdits:
             for id, entry in entries_of(self.new, collection).items():
                 lines += self.fragments.declaration(collection, entry) if id not in there else []
         if lines:
-            self._insert_into(self.index.root, lines)
+            self._insert_into(self.index.root, self._words(self.index.root, lines))
 
     def _insert_into(self, container: XmlElement, lines: list[str]) -> None:
         inside = [child for child in container.children if child.space == BPMN and child.name not in _BEHIND]
-        self.edits.insert(container, in_words_of(self.index, container, lines), inside[-1] if inside else None)
+        self.edits.insert(container, lines, inside[-1] if inside else None)
 
     # -- elements that are there ---------------------------------------------------------------------------------------
 
     def _change(self, key: _Key, old: Mapping[str, Any], node: XmlElement, new: Mapping[str, Any]) -> None:
         changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
-        for name, attribute, value in _attributes(key[0], new, self._xml_id):
+        for name, attribute, value in _attributes(key[0], node.name, new, self._xml_id):
             if name in changed:
                 self.edits.attribute(node, attribute, value)
         if "documentation" in changed:
@@ -221,7 +222,7 @@ class ElementEdits:
         lines = [f"<bpmn:flowNodeRef>{id}</bpmn:flowNodeRef>" for id in new]
         if lines:
             before = [child for child in lane.children if child.name != "childLaneSet"]
-            self.edits.insert(lane, in_words_of(self.index, lane, lines), before[-1] if before else None)
+            self.edits.insert(lane, self._words(lane, lines), before[-1] if before else None)
 
     def _change_process(self) -> None:
         old, new = self.read.data, self.new
@@ -239,7 +240,7 @@ class ElementEdits:
             self._text(node, "documentation", text, formal=False)
         else:
             lines = [f"<bpmn:documentation>{xml_text(text)}</bpmn:documentation>"]
-            self.edits.insert(node, in_words_of(self.index, node, lines))
+            self.edits.insert(node, self._words(node, lines))
 
     def _text(self, node: XmlElement, tag: str, text: Any, *, formal: bool = True) -> None:
         """The text of a child: changed, added at the end, or taken away."""
@@ -248,25 +249,30 @@ class ElementEdits:
             if known is None:
                 type = ' xsi:type="bpmn:tFormalExpression"' if formal else ""
                 lines = [f"<bpmn:{tag}{type}>{xml_text(text)}</bpmn:{tag}>"]
-                self.edits.append(node, in_words_of(self.index, node, lines))
+                self.edits.append(node, self._words(node, lines))
             elif known.text.strip() != text:
                 self.edits.content(known, text)
         elif known is not None and text is None:
             self.edits.cut(known)
 
+    def _words(self, parent: XmlElement, lines: list[str]) -> list[str]:
+        return in_words_of(self.index, parent, lines)
+
     def _xml_id(self, id: str) -> str:
         return self.fragments.xml_id(id)
 
 
-def _attributes(collection: str, new: Mapping[str, Any], xml_id: Any) -> Iterator[tuple[str, str, str | None]]:
-    """Fields that are attributes of an element: field, attribute, value."""
+def _attributes(
+    collection: str, tag: str, new: Mapping[str, Any], xml_id: Callable[[str], str]
+) -> Iterator[tuple[str, str, str | None]]:
+    """Fields that are attributes of an element with this tag: field, attribute, value."""
 
     def reference(name: str) -> str | None:
         return xml_id(new[name]) if isinstance(new.get(name), str) and new[name] else None
 
     if isinstance(new.get("name"), str):
         yield "name", "name", new["name"] or None
-    if collection in ("activities", "gateways"):
+    if collection == "activities" or tag in _CHOOSING:
         yield "default", "default", reference("default")
     elif collection == "transitions":
         yield "source", "sourceRef", reference("source")
