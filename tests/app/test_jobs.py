@@ -456,9 +456,9 @@ async def test_what_is_told_of_types(door: Penstock) -> None:
 
 def test_a_job_takes_the_place_of_a_tool_and_says_which_fields_are_idle() -> None:
     """P-X.25: at a human task it changes nothing, and is told."""
-    human = {**CHARGE, "type": "humanTask", "outputs": {"a": "b"}}
+    human = {**CHARGE, "type": "humanTask", "job_headers": {"a": "b"}}
     found = {(f.rule, f.where.pointer) for f in check_document(a_process(human), name="order")[1]}
-    assert {("idle_field", "/activities/0/job"), ("idle_field", "/activities/0/outputs")} <= found
+    assert {("idle_field", "/activities/0/job"), ("idle_field", "/activities/0/job_headers")} <= found
     both = {**CHARGE, "tool": "t", "agent": "a"}
     found = {(f.rule, f.where.pointer) for f in check_document(a_process(both), name="order")[1]}
     assert {("idle_field", "/activities/0/tool"), ("idle_field", "/activities/0/agent")} <= found

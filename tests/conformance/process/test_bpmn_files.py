@@ -119,7 +119,7 @@ def test_several_instances_calls_and_feel() -> None:
         "collect": "picked", "output": "done",
     }  # fmt: skip
     assert activities["pick_task"]["parent"] == "pick" and activities["pick_task"]["due"] == "PT4H"
-    assert activities["abroad"]["orchestration"] == {"sub_process": "ship-abroad"}
+    assert activities["abroad"]["orchestration"] == {"sub_process": "ship-abroad", "output": {}}
     condition = compile_expression(by_id(found["transitions"])["f7"]["condition"], words=True)
     assert [
         condition.run({"country": country, "express": express})

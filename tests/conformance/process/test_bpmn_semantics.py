@@ -10,7 +10,7 @@ import pytest
 from penstock.app.inbox import items as inbox
 from penstock.app.process.work_items import WorkItems
 from penstock.errors import ProcessState, Refused, StatusConflict
-from penstock.lang.compile import check_document
+from penstock.lang.compile import check_document, compile_document
 from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.read import read_document
 from penstock.net.soundness import verdict
@@ -444,49 +444,41 @@ WORKED = {
 
 
 @pytest.mark.parametrize("name", WORKED)
-@awaited
-async def test_a_job_is_done_by_a_tool_and_by_no_person(tmp_path: Path, name: str) -> None:
-    """P-X.25, P-3.1.2: the tool of that name does it; where there is none, that is told, and nobody else does it."""
-    text, tool = WORKED[name]
+def test_what_a_worker_does_is_a_job_and_no_persons_work(name: str) -> None:
+    """P-X.25, P-X.28: a job of that type, the retries and headers that the file says; no person, and no tool."""
+    text, type = WORKED[name]
     document = in_file(text)
-    missing = check_document(as_bytes(document), name="p.json", registered=lambda *_: False)[1]
-    assert [(x.rule, x.message) for x in missing] == [("missing_dependency", f"There is no tool «{tool}» here.")]
-    async with Office(tmp_path, tools={tool: {"paid": True}}) as office:
-        run = await office.start(document, {"order": 7})
-        assert office.undone == [(tool, {"order": 7})] and office.asked == []
-        assert (run.status, run.look.variables, run.states()) == (
-            "COMPLETED", {"order": 7, "paid": True}, {"A": "DONE"},
-        )  # fmt: skip
+    (task_,) = document["activities"]
+    assert task_["job"] == type and "tool" not in task_ and "message" not in task_
+    (node,) = [node for node in compile_document(as_bytes(document), name="p.json").net.nodes if node.id == "A"]
+    assert node.effect is not None and (node.effect.executor, node.effect.args["type"]) == ("job", type)
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_a_tool_does_it_where_our_setting_says_so(name: str) -> None:
+    """P-X.25: our own settings win, so a task with a job type is still a tool's."""
+    text = WORKED[name][0]
+    own = '<penstock:settings xmlns:penstock="urn:penstock:bpmn:1">{"tool": "charge"}</penstock:settings>'
+    inside = "<bpmn:extensionElements>"
+    text = text.replace(inside, inside + own) if inside in text else (
+        text.replace("/>", f">{inside}{own}</bpmn:extensionElements></bpmn:serviceTask>"))
+    (task_,) = in_file(text)["activities"]
+    assert task_["tool"] == "charge" and "job" not in task_
 
 
 @awaited
-async def test_a_job_nobody_can_do_fails_and_is_nobodys_work(tmp_path: Path) -> None:
+async def test_a_tool_that_fails_is_nobodys_work(tmp_path: Path) -> None:
     """P-X.25: a tool that fails is a failure of the activity, not a person's work."""
+    own = '<penstock:settings xmlns:penstock="urn:penstock:bpmn:1">{"tool": "charge-card"}</penstock:settings>'
     async with Office(tmp_path, tools={"charge-card": Failing("no such tool")}) as office:
-        run = await office.start(in_file(WORKED["a job type"][0]))
+        run = await office.start(in_file(f'<bpmn:serviceTask id="A">{JOB.format(own)}</bpmn:serviceTask>'))
         assert (run.status, run.states()) == ("TERMINATED", {"A": "CANCELLED"})
 
 
-@awaited
-async def test_a_job_gets_what_the_file_maps(tmp_path: Path) -> None:
-    """P-X.25: inputs of a job are given to its tool."""
-    mapping = '<zeebe:ioMapping><zeebe:input source="=order.total" target="amount"/></zeebe:ioMapping>'
-    document = in_file(f'<bpmn:serviceTask id="A">{JOB.format(mapping)}</bpmn:serviceTask>')
-    assert findings(document) == []
-    given = '<camunda:inputOutput><camunda:inputParameter name="x">${y}</camunda:inputParameter></camunda:inputOutput>'
-    (other,) = in_file(
-        f'<bpmn:serviceTask id="A" camunda:topic="t"><bpmn:extensionElements>{given}</bpmn:extensionElements>'
-        "</bpmn:serviceTask>"
-    )["activities"]
-    assert (other["tool"], other["params"]) == ("t", {"x": "${y}"})
-    async with Office(tmp_path) as office:
-        await office.start(document, {"order": {"total": 5}})
-        assert office.undone == [("charge-card", {"amount": 5})]
-
-
 IGNORED = {
-    "data out": '<zeebe:ioMapping><zeebe:output source="=x" target="y"/></zeebe:ioMapping>',
-    "data in": '<camunda:inputOutput><camunda:inputParameter name="x">1</camunda:inputParameter></camunda:inputOutput>',
+    "data out": '<camunda:inputOutput><camunda:outputParameter name="x"><camunda:script>1</camunda:script>'
+    "</camunda:outputParameter></camunda:inputOutput>",
+    "data in": '<zeebe:ioMapping><zeebe:input source="=x" target="y z"/></zeebe:ioMapping>',
     "a listener": '<camunda:executionListener event="start" class="com.example.L"/>',
     "listeners": '<zeebe:executionListeners><zeebe:executionListener type="x"/></zeebe:executionListeners>',
 }
@@ -503,7 +495,7 @@ def test_our_own_settings_come_first() -> None:
     """P-X.25: who says in the file that an agent or a person does it has said who does it."""
     own = '<penstock:settings xmlns:penstock="urn:penstock:bpmn:1">{"agent_mode": "MANUAL"}</penstock:settings>'
     (task_,) = in_file(f'<bpmn:serviceTask id="A">{JOB.format(own)}</bpmn:serviceTask>')["activities"]
-    assert "tool" not in task_ and task_["agent_mode"] == "MANUAL"
+    assert not {"tool", "job"} & task_.keys() and task_["agent_mode"] == "MANUAL"
 
 
 def test_a_service_task_of_nobody_is_told() -> None:

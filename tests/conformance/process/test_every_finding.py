@@ -106,6 +106,7 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "a condition in another language": (
         split(conditions={"G>X": "script:groovy: a > 1", "G>Y": "b"}), "expression_language",
         "/gateways/0/conditions/G>X"),
+    "all members as a text": (process([task("A", outputs={"*": "all"})], []), "wrong_type", "/activities/0/outputs/*"),
     "a secret in a condition": (split(conditions={"G>X": "secrets.k == 1", "G>Y": "b"}), "secret_in_expression",
                                 "/gateways/0/conditions/G>X"),
     "a loop without a choice": (process([event("S", "start"), task("A"), task("B")], ["S>A", "A>B", "B>A"]),

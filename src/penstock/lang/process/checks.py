@@ -321,7 +321,8 @@ def _check_activity(element: Element, f: ActivityFields, shared: SharedContext) 
         message = f"«{element.name}» holds elements and calls another process, too."
         hint = "Keep one of the two."
         report.error("sub_process_missing", message, f"{element.pointer}/orchestration", hint=hint, node=element.id)
-    if f.bpmn == "serviceTask" and not f.tool and not f.job and not f.agent and "agent_mode" not in element.raw:
+    done = f.tool or f.job or f.agent or f.computes is not None
+    if f.bpmn == "serviceTask" and not done and "agent_mode" not in element.raw:
         message = f"Nothing says what does the service task «{element.name}», so a person has to do it."
         hint = "Write `tool: …`, `job: …`, or `agent_mode: AUTONOMOUS`; or `agent_mode: MANUAL` where it is meant."
         report.warning("service_by_person", message, element.pointer, hint=hint, node=element.id)

@@ -179,7 +179,7 @@ class ActivityFields(Fields):
     decision: Annotated[str, Meta(description="businessRuleTask: the same as rule_pack.")] = ""
     tool: Annotated[str, Meta(description="The tool that does it: no person, and no agent.")] = ""
     params: Annotated[
-        dict[str, Any] | None, Meta(description="What the tool or job is given, all variables by default; ${…} here.")
+        dict[str, Any] | None, Meta(description="What tool, job or person is given: else all variables, a person none.")
     ] = None
     job: Annotated[str, Meta(description="The type of a job that an outside worker does: a text, ${…} or =FEEL.")] = ""
     job_retries: Annotated[
@@ -189,9 +189,14 @@ class ActivityFields(Fields):
     job_headers: Annotated[dict[str, str], Meta(description="job: fixed texts that its worker is given.")] = {}
     outputs: Annotated[
         dict[str, Any] | None,
-        Meta(description="job: variable → ${expression over the result}; all members of the result by default."),
+        Meta(description="Variable → ${expression over the result}; all members of the result by default."),
     ] = None
-    due: Annotated[Duration | None, Meta(description="When it should be done: ISO 8601 duration or seconds.")] = None
+    computes: Annotated[
+        dict[str, Any] | None, Meta(description="Variable → ${expression}: nothing else is done, and nobody does it.")
+    ] = None
+    due: Annotated[
+        Duration | None, Meta(description="When it should be done: a duration, a date, or ${an expression}.")
+    ] = None
     escalate_to: Annotated[list[str], Meta(description="Who gets it when it is due: user:ID, role:NAME.")] = []
     priority: Literal["high", "normal", "low"] = "normal"
     is_for_compensation: bool = False

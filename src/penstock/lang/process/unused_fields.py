@@ -24,6 +24,7 @@ _WORK_ITEM = (
     "priority",
     "role",
     "candidates",
+    "outputs",
 )
 _ONLY_AT_GATEWAY = {"instantiate": "eventBasedGateway", "all_events": "eventBasedGateway",
                     "count": "complexGateway", "activation": "complexGateway"}  # fmt: skip
@@ -32,10 +33,10 @@ _SEND = ("message", "signal", "payload")
 _RECEIVE = ("message", "signal", "correlation", "answered_by", "instantiate")
 _RULES = ("rule_pack", "decision")
 _TOOL = ("tool", "params")
-_JOB = ("job", "job_retries", "job_headers", "outputs", "params")
+_JOB = ("job", "job_retries", "job_headers", "params")
 _SPECIAL = tuple(dict.fromkeys((*_WORK_ITEM, *_AGENT, *_TOOL, *_JOB, *_SEND, *_RECEIVE, *_RULES, "orchestration")))
 _USED: dict[str, tuple[str, ...]] = {
-    "humanTask": (*_WORK_ITEM, *_AGENT, "orchestration"),
+    "humanTask": (*_WORK_ITEM, *_AGENT, "params", "orchestration"),
     "serviceTask": (*_WORK_ITEM, *_AGENT, *_TOOL, "orchestration"),
     "scriptTask": (*_WORK_ITEM, "orchestration"),
     "businessRuleTask": (*_WORK_ITEM, *_RULES, "orchestration"),

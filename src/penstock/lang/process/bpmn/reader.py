@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from penstock.errors import DocumentUnreadable, Place
 from penstock.lang.document import Mark
-from penstock.lang.process.bpmn import diagram_interchange, dialects, vendor_tasks, vendors
+from penstock.lang.process.bpmn import diagram_interchange, dialects, vendor_forms, vendor_tasks, vendors
 from penstock.lang.process.bpmn.file_index import FileIndex, tree_of
 from penstock.lang.process.bpmn.global_tasks import as_drawn_here, called_task, called_tasks, why_not
 from penstock.lang.process.bpmn.instances import instances
@@ -76,10 +76,12 @@ class _Reader:
         self.roles: dict[str, dict[str, Any]] = {}
         self.corrections: dict[str, Any] = {}  # of what is read otherwise from the elements themselves
         self.left_out: list[XmlElement] = []  # processes of the file that are kept, and not imported
+        self.forms: dict[str, str] = {}  # id of a form that the process holds → its JSON
         self.handlers: dict[str, str] = {}  # boundary event of compensation → its handler
 
     def read(self, process: XmlElement | None = None) -> tuple[dict[str, Any], Mark]:
         process = process or self._process()
+        self.forms = vendor_forms.forms_in(process)
         top = self._top(process)
         self._declarations(process)
         self._pools(process)
@@ -288,8 +290,6 @@ class _Reader:
             entry["method"] = node.get("method")
         if tag == "adHocSubProcess" and (ad_hoc := self._ad_hoc(node)):
             entry["ad_hoc"] = ad_hoc
-        if tag == "scriptTask":
-            self._script(node, entry)
         if tag == "callActivity" and node.get("calledElement"):
             entry["orchestration"] = {"sub_process": node.get("calledElement")}
         if tag in ("sendTask", "receiveTask"):  # without a reference its own name is the message's name
@@ -300,14 +300,27 @@ class _Reader:
         if multi := instances(node, self.language, self.index.data):
             entry["multi"] = multi
         vendors.read(node, entry, self.roles, self.index.resources)
-        own = self.index.settings(drawn)
-        if not {"agent", "agent_mode"} & own.keys():
-            vendor_tasks.read_tool(node, entry)
-        if "tool" in entry and not node.get("messageRef"):
-            entry.pop("message", None)
-        for name, what in dict.fromkeys(vendor_tasks.not_read(node, entry | own)):
-            self._leave_out(f"«{name}» of", what, node)
+        vendor_forms.read_form(node, entry, self.forms)
+        unread = vendor_tasks.read(node, entry, self.index.settings(drawn), self._script_text(node))
+        if tag == "scriptTask" and not {"computes", "job"} & entry.keys():
+            self._script(node, entry)
+        if tag == "receiveTask":
+            entry |= self._correlation(node.get("messageRef"))
+        for name, why in dict.fromkeys(unread):
+            self._leave_out(f"«{name}» of", why, node)
         self._store("activities", entry, drawn)
+
+    def _script_text(self, node: XmlElement) -> str:
+        """A script that is an expression of a dialect that is read here."""
+        text, language = node.child_text("script", BPMN).strip(), node.get("scriptFormat").lower()
+        if language == "feel":
+            return f"={text.removeprefix('=')}"
+        return text if language in ("juel", "") and text.startswith(("${", "#{", "=")) else ""
+
+    def _correlation(self, ref: str) -> dict[str, Any]:
+        """By which value a message finds the one that waits for it."""
+        message = self.index.declarations.get("message", {}).get(ref)
+        return vendors.correlation(message) if message is not None else {}
 
     def _ad_hoc(self, node: XmlElement) -> dict[str, Any]:
         ad_hoc: dict[str, Any] = {"ordering": "sequential"} if node.get("ordering") == "Sequential" else {}
@@ -354,6 +367,8 @@ class _Reader:
             entry["attached_to"] = self._author_id(node.get("attachedToRef"))
         if node.get("cancelActivity") == "false" or node.get("isInterrupting") == "false":
             entry["interrupting"] = False
+        if entry.get("trigger") == "message" and (entry["position"] in ("catch", "boundary") or parent):
+            entry |= self._correlation(entry.get("name_ref", ""))
         return self._store("events", entry | _described(node, parent), node)
 
     def _definition(self, node: XmlElement) -> dict[str, Any]:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.lang.process.bpmn.dialects import expression
-from penstock.lang.process.bpmn.vocabulary import BPMN, CAMUNDA, ZEEBE
+from penstock.lang.process.bpmn.dialects import expression, time_text, value_text
+from penstock.lang.process.bpmn.vendor_words import attribute, zeebe
+from penstock.lang.process.bpmn.vocabulary import BPMN, CAMUNDA
 from penstock.lang.process.bpmn.xml_tree import XmlElement
 
 _WRAPPED = re.compile(r"\A[#$]\{(.*)\}\Z", re.S)
@@ -23,6 +24,9 @@ _OWNERS = {
 _WHO = ("assignee", "assignees", "candidateusers", "candidategroups", "potentialowner", "humanperformer", "performer")
 #: words for who may start a process
 _STARTERS = ("candidatestarterusers", "candidatestartergroups", "potentialstarter")
+#: The member of a message that has the key by which Camunda 8 finds who waits for it.
+CORRELATION_KEY = "correlationKey"
+_NORMAL = 50  # of both Camundas' priorities, which go up to 100
 _JBPM = {"ActorId": "user", "SwimlaneActorId": "user", "GroupId": "role"}
 
 
@@ -30,29 +34,49 @@ def read(
     node: XmlElement, entry: dict[str, Any], roles: dict[str, dict[str, Any]], resources: Mapping[str, str]
 ) -> None:
     """Adds to an activity who does it, when it is due, what it calls and what it decides. `resources`: names by id."""
-    due = _attribute(node, "dueDate")
-    given = {name: _attribute(node, name) for name in ("assignee", "candidateUsers", "candidateGroups")}
-    for definition in _zeebe(node, "assignmentDefinition"):
+    due, priority = attribute(node, "dueDate"), attribute(node, "priority")
+    given = {name: attribute(node, name) for name in ("assignee", "candidateUsers", "candidateGroups")}
+    for definition in zeebe(node, "assignmentDefinition"):
         given = {name: text or definition.get(name) for name, text in given.items()}
-    for schedule in _zeebe(node, "taskSchedule"):
+    for schedule in zeebe(node, "taskSchedule"):
         due = due or schedule.get("dueDate")
+    for definition in zeebe(node, "priorityDefinition"):
+        priority = priority or definition.get("priority")
     _assign(entry, given, [*_owners(node, resources), *_jbpm_owners(node), *_strange_owners(node, _WHO)], roles)
-    if due.startswith("P"):
-        entry["due"] = due
-    decision = _attribute(node, "decisionRef")
-    for called in _zeebe(node, "calledDecision"):
+    if due:
+        entry["due"] = time_text(due)
+    if priority.isdecimal() and int(priority[:9]) != _NORMAL:
+        entry["priority"] = "high" if int(priority[:9]) > _NORMAL else "low"
+    _read_called(node, entry)
+
+
+def _read_called(node: XmlElement, entry: dict[str, Any]) -> None:
+    """What a task decides by, and which process it calls."""
+    decision = attribute(node, "decisionRef")
+    for called in zeebe(node, "calledDecision"):
         decision = decision or called.get("decisionId")
     if decision and node.name == "businessRuleTask":
         entry["decision"] = decision
-    for called in _zeebe(node, "calledElement"):
+    for called in zeebe(node, "calledElement"):
         if called.get("processId") and node.name == "callActivity":
             entry["orchestration"] = {"sub_process": called.get("processId")}
+    version = attribute(node, "calledElementVersion")
+    if version.isdecimal() and attribute(node, "calledElementBinding") == "version" and "orchestration" in entry:
+        entry["orchestration"]["version"] = int(version[:9])
+
+
+def correlation(message: XmlElement) -> dict[str, Any]:
+    """Camunda 8 says by which value a message finds the instance that waits for it."""
+    for subscription in zeebe(message, "subscription"):
+        if key := subscription.get("correlationKey"):
+            return {"correlation": {CORRELATION_KEY: value_text(key)}}
+    return {}
 
 
 def starters(process: XmlElement, resources: Mapping[str, str]) -> list[str]:
     """Who may start a process: its candidate starters, and BPMN's owners where they stand at the process itself. Empty:
     nothing is said."""
-    given = {name: _attribute(process, name) for name in ("candidateStarterUsers", "candidateStarterGroups")}
+    given = {name: attribute(process, name) for name in ("candidateStarterUsers", "candidateStarterGroups")}
     named = [*_targets("user", given["candidateStarterUsers"]), *_targets("role", given["candidateStarterGroups"])]
     if not named:
         named = [f"{name} {text}" for name, text in given.items() if text.strip()]  # commas alone
@@ -71,7 +95,7 @@ def _is_starter(child: XmlElement) -> bool:
 
 def ad_hoc_steps(ad_hoc: XmlElement) -> dict[str, Any]:
     """The steps of an ad-hoc sub-process that an expression names, where nobody is asked."""
-    given = [definition.get("activeElementsCollection") for definition in _zeebe(ad_hoc, "adHoc")]
+    given = [definition.get("activeElementsCollection") for definition in zeebe(ad_hoc, "adHoc")]
     return {"steps": expression(given[0])} if given and given[0] else {}
 
 
@@ -86,9 +110,9 @@ def multi_instance_items(multi_instance: XmlElement) -> dict[str, Any]:
     """The list of a multi-instance activity; BPMN itself only has a number."""
     fields: dict[str, Any] = {}
     for name, word in (("collection", "items"), ("elementVariable", "item")):
-        if value := _attribute(multi_instance, name):
+        if value := attribute(multi_instance, name):
             fields[word] = expression(value)
-    for characteristics in _zeebe(multi_instance, "loopCharacteristics"):
+    for characteristics in zeebe(multi_instance, "loopCharacteristics"):
         for name, word in _ZEEBE_LISTS:
             if characteristics.get(name):
                 fields[word] = expression(characteristics.get(name))
@@ -189,12 +213,3 @@ def _inner_text(assignment: XmlElement) -> str:
         if text := assignment.child_text(name, BPMN).strip():
             return text
     return assignment.text.strip()
-
-
-def _attribute(node: XmlElement, name: str) -> str:
-    return next((node.get(name, space=space) for space in CAMUNDA if node.get(name, space=space)), "")
-
-
-def _zeebe(node: XmlElement, name: str) -> list[XmlElement]:
-    extension = node.first("extensionElements", BPMN)
-    return extension.all(name, ZEEBE) if extension is not None else []

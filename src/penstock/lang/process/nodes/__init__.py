@@ -44,6 +44,8 @@ def type_of(element: Element, graph: ProcessGraph) -> ElementType:
         if graph.is_ad_hoc(element.id):
             return ELEMENT_TYPES["adHocSubProcess"]
         return ELEMENT_TYPES["transaction" if graph.is_transaction(element.id) else "subProcess"]
+    if activity.computes is not None:
+        return ELEMENT_TYPES["scriptTask"]
     if (activity.tool or activity.job) and activity.type != "humanTask" and activity.bpmn != "receiveTask":
         return ELEMENT_TYPES["serviceTask"]
     return ELEMENT_TYPES[str(activity.bpmn if activity.bpmn in _TAGGED else activity.type)]

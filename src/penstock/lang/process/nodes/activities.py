@@ -9,8 +9,10 @@ import msgspec
 from penstock.lang.process.fields import ActivityFields, DataUse, ProcessData
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.candidates import candidates_of, targets_of
-from penstock.lang.process.nodes.contract import KEEP_OUTPUT, Fragment, activity_fields, core_id, link, node_base
+from penstock.lang.process.nodes.contract import Fragment, activity_fields, core_id, link, node_base
+from penstock.lang.process.nodes.due_time import due_time
 from penstock.lang.process.nodes.multi_instance import with_instances
+from penstock.lang.process.nodes.result_outputs import result_sets
 from penstock.net.model import ALL, Edge, Effect, Node, Trigger, Work
 
 #: An overdue item is escalated again and again, as long as it is open.
@@ -29,6 +31,8 @@ def work_item_fragment(
     id = core_id(context.element)
     chosen, candidates = candidates_of(f, context)
     data = {"$expr": "input_data"} if f.input_data else {}
+    if f.params is not None and f.type == "humanTask":
+        data = context.value(f.params, "params")
     prompt: dict[str, Any] = {
         "kind": "work",
         "title": context.element.name,
@@ -49,7 +53,7 @@ def work_item_fragment(
     node = Node(
         **node_base(context, id), kind="work", effect=effect, timeout_ms=max(1, round(orchestration.timeout_s * 1000)),
         work=Work(agent=agent, approve=approve, modes=modes, candidates=candidates, prompt=prompt),
-        triggers=_escalation(f, context), sets=KEEP_OUTPUT,
+        triggers=_escalation(f, context), sets=result_sets(f, context),
     )  # fmt: skip
     return with_instances(_with_data(node, f, context, chosen), context)
 
@@ -112,7 +116,7 @@ def data_sources(uses: list[DataUse], path: str, context: LoweringContext) -> li
 def _due(f: ActivityFields, context: LoweringContext) -> Any:
     if f.due is None:
         return None
-    after, moment = context.duration(f.due, "due")
+    after, moment = due_time(f.due, context)
     return {"$expr": moment or f"sys.now + {after}"}
 
 
@@ -124,6 +128,6 @@ def _escalation(f: ActivityFields, context: LoweringContext) -> tuple[Trigger, .
         context.warning("idle_field", "«escalate_to» is used only with «due».", "escalate_to", hint=hint)
     if f.due is None or not targets:
         return ()
-    after, moment = context.duration(f.due, "due")
+    after, moment = due_time(f.due, context)
     others = {"type": "any_of", "targets": targets}
     return (Trigger(after_ms=after, at=moment, action="reopen", times=MAX_ESCALATIONS, value=others, code="DUE"),)

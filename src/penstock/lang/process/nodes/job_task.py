@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.errors import PenstockError
-from penstock.expr import compile_expression
-from penstock.lang.process import feel_text
-from penstock.lang.process.expression_names import instance_variables, quoted, replaced_names
-from penstock.lang.process.fields import ActivityFields
-from penstock.lang.process.flow_conditions import unwrapped
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
 from penstock.lang.process.nodes.contract import Fragment, activity_fields
-from penstock.net.model import Effect, Set, Trigger
+from penstock.net.model import Effect, Trigger
 
 JOB = "job"
 
@@ -28,8 +22,7 @@ def lower_job(context: LoweringContext) -> Fragment:
     if "timeout_s" in (f.orchestration or {}):
         late = Trigger(after_ms=max(1, round(orchestration.timeout_s * 1000)), action="fail", code="NODE_TIMEOUT")
         triggers = (*triggers, late)
-    sets = node.sets if f.outputs is None else _outputs(f, context)
-    return fragment.changed(fragment.core, timeout_ms=None, triggers=triggers, sets=sets, keeps_output=True)
+    return fragment.changed(fragment.core, timeout_ms=None, triggers=triggers, keeps_output=True)
 
 
 def job_effect(context: LoweringContext, **parts: Any) -> Effect:
@@ -49,33 +42,3 @@ def _text(value: Any, path: str, context: LoweringContext) -> Any:
     if isinstance(value, str) and value.strip().startswith(("${", "=")):
         return {"$expr": context.expression(value, path) or "null"}
     return value
-
-
-def _outputs(f: ActivityFields, context: LoweringContext) -> tuple[Set, ...]:
-    """P-X.39: names mean members of the result, and where it has none of that name, variables."""
-    sets: list[Set] = []
-    for name, value in (f.outputs or {}).items():
-        path = f"outputs/{name}"
-        if isinstance(value, str) and value.strip().startswith(("${", "=")):
-            text = context.expression(value, path, *_names(value))  # they need not be variables of the instance
-            sets.append(Set(name=name, expr=_over_result(text) if text else "null"))
-        else:
-            sets.append(Set(name=name, value=context.value(value, path)))
-    return tuple(sets)
-
-
-def _names(value: str) -> set[str]:
-    """Of an expression as the author wrote it; none where it cannot be read, which is said elsewhere."""
-    text = unwrapped(value)
-    try:
-        text = feel_text.as_expression(text) if text.startswith("=") else text
-        return instance_variables(compile_expression(text, words=True).roots)
-    except PenstockError:
-        return set()
-
-
-def _over_result(text: str) -> str:
-    names = instance_variables(compile_expression(text, words=True).roots)
-    instead = {name: f"fn.coalesce(output[{quoted(name)}], context.variables[{quoted(name)}])" for name in names}
-    return replaced_names(text, instead) if instead else text
-

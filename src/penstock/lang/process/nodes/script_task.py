@@ -8,8 +8,16 @@ from typing import Any
 from penstock.lang.process.fields import TopFields
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
-from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields
-from penstock.net.model import Effect
+from penstock.lang.process.nodes.contract import (
+    ElementType,
+    Fragment,
+    activity_fields,
+    core_id,
+    node_base,
+    single_node,
+)
+from penstock.lang.process.nodes.multi_instance import with_instances
+from penstock.net.model import Effect, Node, Set
 
 _ASKS_FOR_ALL = frozenset({"locals", "globals", "vars", "eval", "exec", "dir"})
 #: Seconds that a script may take.
@@ -17,7 +25,22 @@ TIME_LIMIT = 30
 
 
 def lower(context: LoweringContext) -> Fragment:
+    computes = activity_fields(context).computes
+    if computes is not None:
+        return _computed(context, computes)
     return work_item_fragment(context, Effect(executor="code", args=code_args(context)), agent=True)
+
+
+def _computed(context: LoweringContext, computes: dict[str, Any]) -> Fragment:
+    """Variables that expressions give: nobody works, and nothing is called."""
+    sets = tuple(
+        Set(name=name, expr=context.expression(value, f"computes/{name}") or "null")
+        if isinstance(value, str) and value.strip().startswith(("${", "="))
+        else Set(name=name, value=context.value(value, f"computes/{name}"))
+        for name, value in computes.items()
+    )
+    node = Node(**node_base(context, core_id(context.element)), sets=sets)
+    return with_instances(single_node(node), context)
 
 
 def code_args(context: LoweringContext) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def lower_call(context: LoweringContext) -> Fragment:
         "name": call.sub_process or "",
         "input": VARIABLES if call.input is None else context.value(call.input, "orchestration/input"),
     }
-    if call.output:
+    if call.output is not None:
         args["variables"] = dict(call.output)
     fragment = work_item_fragment(context, Effect(executor="call", args=args), agent=True)
     work = fragment.node(fragment.core).work
