@@ -22,7 +22,9 @@ _FORM = form_of(code={"type": "string", "minLength": 1, "contentMediaType": "tex
 def find(drawing: CheckedDrawing) -> Iterator[Todo]:
     for process, element in drawing.each():
         f = element.activity
-        if f is not None and f.type == "scriptTask" and not f.tool and not f.job and not (f.python_code or "").strip():
+        if f is None or f.type != "scriptTask" or f.tool or f.job or f.computes is not None:
+            continue
+        if not (f.python_code or "").strip():
             yield _todo(process, element)
 
 
