@@ -60,6 +60,9 @@ _UNUSED_ORCHESTRATION = {
 _NOT_IN_LOOP, _ONLY_IN_LOOP = ("items", "count", "until", "ask"), ("again", "most", "test_before")
 
 
+_ASKING = ("exclusiveGateway", "inclusiveGateway")
+
+
 def report_unused_fields(element: Element, shared: SharedContext) -> None:
     for path, where in _unused_fields(element, shared):
         message = f"«{path.rpartition('/')[2]}» changes nothing {where}."
@@ -79,7 +82,7 @@ def _unused_fields(element: Element, shared: SharedContext) -> Iterator[tuple[st
         for name, type in _ONLY_AT_GATEWAY.items():
             if element.gateway.type != type and _is_set(element.gateway, name):
                 yield name, f"at a {element.gateway.type}"
-        if element.gateway.ask is not None:
+        if element.gateway.ask is not None and element.gateway.type not in _ASKING:
             yield "ask", "at a gateway that asks nobody"
 
 
