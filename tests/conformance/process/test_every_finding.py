@@ -249,6 +249,7 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "a type that does not exist": (process([task("A", type="userTask")], []), "wrong_type", "/activities/0/type"),
 }  # fmt: skip
 WARNED: dict[str, tuple[Doc, str, str]] = {
+    "a condition that nobody watches": (begun("conditional", condition="stock < 10"), "start_by_hand", "/events/0"),
     "a complex gateway that does not say how many": (
         process([gateway("F", "parallel"), task("A"), task("B"), gateway("C", "complex"), task("Z")],
                 ["F>A", "F>B", "A>C", "B>C", "C>Z"]), "join_without_count", "/gateways/1"),

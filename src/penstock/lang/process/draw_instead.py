@@ -14,7 +14,6 @@ _INSTEAD = {
     "task that puts several tokens": "Draw each way behind the task by itself, or several instances of what follows.",
     "multi-instance activity that throws events for its instances":
         "Draw a sub-process with these instances: in it the task, and behind the task a throw event.",
-    "compensation that is not waited for": "Draw a parallel gateway before it, and it on a way of its own.",
     "event whose definition is not in the file": "Draw the event with its timer, message or signal.",
     "second process of the file": "Bring the file as a drawing: it makes a definition of each process.",
 }  # fmt: skip

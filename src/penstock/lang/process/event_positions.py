@@ -8,7 +8,7 @@ _SENT = ("message", "signal", "escalation", "compensation")
 _ENDING = ("error", "terminate")
 #: position → triggers; `handler` is the start of an event sub-process
 TRIGGERS: dict[str, tuple[str, ...]] = {
-    "start": ("none", "timer", "message", "signal", "multiple"),
+    "start": ("none", "timer", "message", "signal", "conditional", "multiple"),
     "handler": (*_BORDER, "multiple"),
     "catch": (*_CATCH, "link", "multiple", "parallelMultiple"),
     "throw": ("none", *_SENT, "link", "multiple"),
@@ -17,14 +17,12 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
 }
 #: the same for each of several
 AMONG_SEVERAL: dict[str, tuple[str, ...]] = {
-    "start": ("timer", "message", "signal"), "handler": _BORDER, "catch": _CATCH, "throw": _SENT,
+    "start": ("timer", "message", "signal", "conditional"), "handler": _BORDER, "catch": _CATCH, "throw": _SENT,
     "end": (*_SENT, *_ENDING), "boundary": _BORDER,
 }  # fmt: skip
 _WORDS = {"handler": "start event of an event sub-process", "boundary": "boundary event"}
 _ONE_OF_EACH = "Draw one event for each, side by side behind a parallel gateway, and join them with a second one."
 _INSTEAD = {
-    ("start", "conditional"): "Nobody watches data before there is an instance: begin without a trigger, and let a"
-                              " conditional catch event follow.",
     ("start", "error"): "Draw it in an event sub-process; a process itself begins by a timer, a message or a signal.",
     ("start", "escalation"): "Draw it in an event sub-process; a process itself begins by a message or a signal.",
     ("start", "compensation"): "Name what undoes an activity by a compensation event at its border.",

@@ -283,6 +283,7 @@ class EventTriggerFields(Fields):
     correlation: dict[str, Any] | None = None
     payload: Any = None
     activity: str = ""
+    wait_for_completion: bool = True
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("trigger",)
 
@@ -309,6 +310,9 @@ class EventFields(Fields):
         Any, Meta(description="throw, end: what is sent, all variables by default; timer at the start: the input.")
     ] = None
     activity: Annotated[str, Meta(description="compensation: only this activity; boundary: the handler.")] = ""
+    wait_for_completion: Annotated[
+        bool, Meta(description="compensation: its path goes on only when everything is undone.")
+    ] = True
     answered_by: Annotated[
         list[str], Meta(description="catch: people who may give the message: user:ID, role:NAME.")
     ] = []

@@ -99,9 +99,14 @@ def _iso_duration(duration: str | float) -> repeats.IsoDuration:
 
 
 def check_start_trigger(context: LoweringContext) -> None:
-    """Checks a start event at the top that has a timer, a message or a signal."""
+    """Checks a start event at the top that has a trigger. What a condition reads there is outside every instance (BPMN
+    10.5.2: it must not refer to the data of the process), and nobody watches that."""
     f = event_fields(context)
-    if not _is_complete(f):
+    if f.trigger == "conditional":
+        message = f"Nobody watches the condition of «{context.element.name}»: only people start this process with it."
+        hint = "Begin without a trigger, and let a conditional catch event follow: it watches the instance's variables."
+        context.warning("start_by_hand", message, hint=hint)
+    elif not _is_complete(f):
         message = f"«{context.element.name}» does not say which {f.trigger}: only people start this process."
         hint = f"Say which {f.trigger} starts it, or take a start event without one."
         context.warning("start_by_hand", message, hint=hint)

@@ -123,6 +123,7 @@ def _of_event(f: EventFields) -> Iterator[str]:
         "correlation": is_message and waits,
         "payload": is_message and not waits or f.trigger == "timer" and f.position == "start" and not in_sub_process,
         "activity": f.trigger == "compensation",
+        "wait_for_completion": f.trigger == "compensation" and not waits,
         "answered_by": is_message and f.position == "catch",
     }
     yield from (name for name, is_used in used.items() if not is_used and _is_set(f, name))

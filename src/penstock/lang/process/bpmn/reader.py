@@ -261,8 +261,6 @@ class _Reader:
         loop = node.first("multiInstanceLoopCharacteristics", BPMN)
         if loop is not None and loop.get("behavior") not in ("", "All"):
             return "multi-instance activity that throws events for its instances"
-        if any(definition.get("waitForCompletion") == "false" for definition in self._definitions(node)):
-            return "compensation that is not waited for"
         refs = [child.text.strip() for child in node.all("eventDefinitionRef", BPMN)]
         return "event whose definition is not in the file" if set(refs) - self.index.definitions.keys() else ""
 
@@ -385,8 +383,11 @@ class _Reader:
             fields["condition"] = condition
         elif trigger == "link" and node.get("name"):
             fields["link"] = node.get("name")
-        elif trigger == "compensation" and node.get("activityRef"):
-            fields["activity"] = self._author_id(node.get("activityRef"))
+        elif trigger == "compensation":
+            if node.get("activityRef"):
+                fields["activity"] = self._author_id(node.get("activityRef"))
+            if node.get("waitForCompletion") == "false":
+                fields["wait_for_completion"] = False
         return fields
 
     def _flow(self, node: XmlElement) -> None:

@@ -33,7 +33,7 @@ _IN_XML = {
     "gateways": {"id", "name", "type", "default", "all_events", "instantiate", "activation", "parent", "documentation"},
     "events": {
         "id", "name", "position", "trigger", "attached_to", "interrupting", "timer", "message", "signal", "code",
-        "name_ref", "activity", "condition", "link", "triggers", "parent", "documentation",
+        "name_ref", "activity", "condition", "link", "triggers", "wait_for_completion", "parent", "documentation",
     },
     "transitions": {"id", "source", "target", "name", "condition", "documentation"},
     "lanes": {"id", "name", "elements", "parent"},
@@ -303,8 +303,11 @@ class _Writer:
             inner = [_formal_expression("condition", event.get("condition") or "", depth + 1)]
         elif trigger == "link":
             attributes["name"] = str(event.get("link") or event.get("name") or event["id"])
-        elif trigger == "compensation" and event.get("activity") and event["position"] != "boundary":
-            attributes["activityRef"] = self._id(event["activity"])
+        elif trigger == "compensation" and event["position"] != "boundary":
+            if event.get("activity"):
+                attributes["activityRef"] = self._id(event["activity"])
+            if event.get("wait_for_completion") is False:
+                attributes["waitForCompletion"] = "false"
         return self._element(DEFINITIONS[trigger], attributes, inner, depth)
 
     def _flow(self, flow: Mapping[str, Any], depth: int) -> list[str]:

@@ -73,7 +73,7 @@ def lower_end(context: LoweringContext) -> Fragment:
     if f.trigger == "multiple":
         return _several_ends(context)
     if f.trigger in ("message", "signal", "compensation"):
-        return one_after_another(single_node(_throw_node(context, f"{context.id}.throw")), _end_node(context, ""))
+        return one_after_another(_thrown(context, f"{context.id}.throw"), _end_node(context, ""))
     return _end_node(context, f.trigger)
 
 
@@ -143,12 +143,19 @@ def lower_throw(context: LoweringContext) -> Fragment:
 
 
 def _thrown(context: LoweringContext, id: str) -> Fragment:
-    """One thing that is sent; an escalation leaves beside what goes on."""
-    if event_fields(context).trigger != "escalation":
+    """One thing that is sent. An escalation leaves beside what goes on; so does a compensation that is not waited
+    for (BPMN 10.5.5)."""
+    f = event_fields(context)
+    beside = f.trigger == "compensation" and not f.wait_for_completion
+    if f.trigger != "escalation" and not beside:
         return single_node(_throw_node(context, id))
     node = Node(**_base(context, id))
-    end = Node(**_base(context, f"{node.id}.throw"), kind="end", ends=f"escalate:{event_code(context)}")
-    return Fragment((node, end), node.id, node.id, node.id, node.id, (link(node.id, end.id),))
+    last = Node(
+        **_base(context, f"{node.id}.throw"), kind="end", ends="" if beside else f"escalate:{event_code(context)}"
+    )
+    others = (_throw_node(context, f"{node.id}.undo"), last) if beside else (last,)
+    links = (link(a.id, b.id) for a, b in zip((node, *others), others, strict=False))
+    return Fragment((node, *others), node.id, node.id, node.id, node.id, tuple(links))
 
 
 def _throw_node(context: LoweringContext, id: str = "") -> Node:
