@@ -128,7 +128,10 @@ class Answering:
         rest = answers[:-1] if key is None else tuple(answer for answer in answers if answer.key != key)
         if len(rest) == len(answers):
             raise ProcessNotFound(what="answer to", name=key or "the last to-do")
-        self.drawing, kept = refolded(self.source(), rest, self.resolve)
+        if key is None or answers[-1].key == key and len(rest) == len(answers) - 1:  # nothing was answered upon it
+            self.drawing, kept = folded(self.source(), rest), rest
+        else:
+            self.drawing, kept = refolded(self.source(), rest, self.resolve)
         self.log = replace(self.log, answers=kept)
         return self
 

@@ -105,7 +105,7 @@ class Drafts:
     async def text(self, id: str, *, accepted: bool = False) -> str:
         """The file as it is now; `accepted`: with all proposals taken."""
         present = (await self._form(self._row(id))).present
-        return present.text if not accepted else await asyncio.to_thread(lambda: present.text_with_proposals)
+        return present.text if not accepted else await asyncio.to_thread(lambda: present.with_proposals[0].text)
 
     def _row(self, id: str, number: int | None = None) -> DocumentDraftRow:
         """Raises DraftChanged where it is not the one with this number."""
@@ -195,10 +195,13 @@ class Drafts:
         return await self._changed(brought, drawing, AnswerLog(kept, numbers), by)
 
     async def _changed(
-        self, row: DocumentDraftRow, drawing: Drawing, log: AnswerLog, by: Who | None, number: int | None = None
+        self, row: DocumentDraftRow, drawing: Drawing, log: AnswerLog, by: Who | None, number: int | None = None,
+        known: PresentDraft | None = None,
     ) -> _Form:  # fmt: skip
-        """The draft in another form, which is not written yet. `number`: else the next one."""
-        present = PresentDraft(drawing, Called(self._called(drawing)))
+        """The draft in another form, which is not written yet. `number`: else the next one; `known`: what was found out
+        about this drawing already."""
+        called = self._called(drawing)
+        present = known if known is not None and known.called.known == called else PresentDraft(drawing, Called(called))
         await asyncio.to_thread(present.computed)
         log = log.numbered([*(answer.todo for answer in log.answers), *present.todos])
         summary = msgspec.msgpack.encode(new_summary(log, present, []))
@@ -245,11 +248,11 @@ class Drafts:
         return self._kept(await self._changed(form.row, answering.drawing, answering.log, by), form.row)
 
     async def _with_proposals(self, form: _Form, by: Who | None, number: int) -> _Form:
-        drawing, taken = await asyncio.to_thread(lambda: form.present.with_proposals)
+        present, taken = await asyncio.to_thread(lambda: form.present.with_proposals)
         if not taken:
             return form
-        answering = self._answering(form, by).take(drawing, taken)
-        return await self._changed(form.row, answering.drawing, answering.log, by, number)
+        answering = self._answering(form, by).take(present.drawing, taken)
+        return await self._changed(form.row, present.drawing, answering.log, by, number, known=present)
 
     def _answering(self, form: _Form, by: Who | None) -> Answering:
         row, present = form.row, form.present

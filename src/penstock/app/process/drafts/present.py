@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from penstock.app.process.called_definitions import Called
 from penstock.app.process.drafts.answers import AnswerLog, folded
@@ -81,20 +82,24 @@ class PresentDraft:
         return write_drawing(self.drawing)
 
     @cached_property
-    def with_proposals(self) -> tuple[Drawing, list[Taken]]:
-        if not any(todo.proposals for todo in self.todos):
-            return self.drawing, []
-        return accepted(self.drawing, self.called)
+    def with_proposals(self) -> tuple[PresentDraft, list[Taken]]:
+        """What comes of it when all proposals are taken, also those of the to-dos that come to light by them."""
+        last = self
 
-    @cached_property
-    def text_with_proposals(self) -> str:
-        drawing, taken = self.with_proposals
-        return write_drawing(drawing) if taken else self.text
+        def look(drawing: Drawing) -> list[Todo]:
+            nonlocal last
+            last = last if drawing is last.drawing else PresentDraft(drawing, self.called)
+            return last.todos
+
+        drawing, taken = accepted(self.drawing, self.called, look)
+        return last if drawing is last.drawing else PresentDraft(drawing, self.called), taken
 
     @cached_property
     def soundness(self) -> DraftSoundness:
-        drawing, taken = self.with_proposals
-        status, states, findings = 0, 0, list[Finding]()
+        present, taken = self.with_proposals
+        if present is not self:
+            return replace(present.soundness, with_proposals=bool(taken))
+        status, states, findings, drawing = 0, 0, list[Finding](), self.drawing
         called = Called({**documents_of(drawing), **self.called.known})
         for data in drawing.definitions:
             try:
@@ -109,7 +114,7 @@ class PresentDraft:
             status = max(status, *(_WORSE.index(verdict.status) for verdict in levels.values()))
             states += sum(verdict.states for verdict in levels.values())
             findings += findings_of(made.net, levels, "warning")
-        return DraftSoundness(_WORSE[status], states, bool(taken), findings)
+        return DraftSoundness(_WORSE[status], states, False, findings)
 
     @cached_property
     def counts(self) -> DraftCounts:

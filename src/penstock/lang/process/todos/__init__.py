@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -78,11 +79,15 @@ def answered(drawing: Drawing, key: str, answer: dict[str, Any]) -> Drawing:
     return TODO_TYPES[at.kind].answer(drawing, at, answer)
 
 
-def accepted(drawing: Drawing, resolve: Resolve | None = None) -> tuple[Drawing, list[Taken]]:
-    """The drawing with the first proposal of every to-do taken, also of those that come to light by it."""
+def accepted(
+    drawing: Drawing, resolve: Resolve | None = None, look: Callable[[Drawing], list[Todo]] | None = None
+) -> tuple[Drawing, list[Taken]]:  # fmt: skip
+    """The drawing with the first proposal of every to-do taken, also of those that come to light by it. `look` gives
+    the to-dos of a drawing where somebody knows them already."""
     taken: dict[str, Taken] = {}
     for _ in range(_ROUNDS):
-        new = [todo for todo in todos_of(drawing, resolve) if todo.proposals and todo.key not in taken]
+        todos = todos_of(drawing, resolve) if look is None else look(drawing)
+        new = [todo for todo in todos if todo.proposals and todo.key not in taken]
         if not new:
             break
         for todo in new:
