@@ -101,6 +101,14 @@ def import_bpmn(house: House, user: str, id: str, text: str) -> Thing:
     return release(id, sent(answer))
 
 
+def release_draft(house: House, user: str, id: str, text: str) -> Thing:
+    """A finished drawing."""
+    draft = sent(house.of(user).post("/processes/drafts", json={"text": bpmn(id, text)}))
+    if draft:
+        sent(house.of(user).post(f"/processes/drafts/{draft['id']}:release", json={"number": draft["number"]}))
+    return Thing("release", id, 2)
+
+
 def extract(house: House, user: str, id: str, text: str) -> Thing:
     """P-6.1.6: it is as sure as can be."""
     body = sent(house.of(user).post("/processes/definitions:extract", json={"text": PURCHASE + text, "id": id}))
@@ -194,6 +202,17 @@ def cli_define(house: House, user: str, id: str, text: str) -> Thing:
     return Thing("release", id, 2)
 
 
+def cli_import(house: House, user: str, id: str, text: str) -> Thing:
+    house.cli("process", "import", house.write("p.bpmn", bpmn(id, text)), "--release", key=house.keys[user])
+    return Thing("release", id, 2)
+
+
+def cli_release_draft(house: House, user: str, id: str, text: str) -> Thing:
+    house.cli("process", "import", house.write("p.bpmn", bpmn(id, text)), key=house.keys[user])
+    house.cli("process", "release", id, key=house.keys[user])
+    return Thing("release", id, 2)
+
+
 def cli_pipeline(house: House, user: str, id: str, text: str) -> Thing:
     """Under another's name nothing is brought: the name has to be proved."""
     file = house.write("f.json", pipeline(id, text))
@@ -255,6 +274,7 @@ WAYS: dict[str, Way] = {
     "process POST": Way(post_process, "process", "POST /processes/definitions"),
     "console submit": Way(put_pending, "process", "PUT /processes/definitions/{id}"),
     "BPMN import": Way(import_bpmn, "process", "POST /processes/definitions:import-bpmn"),
+    "drawing": Way(release_draft, "process", "POST /processes/drafts/{id}:release"),
     "extraction": Way(extract, "process", "POST /processes/definitions:extract"),
     "discovery": Way(import_discovered, "process", "POST /processes/definitions:import-discovered"),
     "discovery by event": Way(send_discovered, "process", "POST /events"),
@@ -271,6 +291,8 @@ WAYS: dict[str, Way] = {
     **{f"{path} DELETE": Way(drop_thing(path), path, f"DELETE /{path}/{{id}}") for path in GOVERNED},
     "CLI releases submit": Way(cli_submit, "workflow", "releases submit"),
     "CLI process define": Way(cli_define, "process", "process define"),
+    "CLI process import": Way(cli_import, "process", "process import"),
+    "CLI process release": Way(cli_release_draft, "process", "process release"),
     "CLI pipeline define": Way(cli_pipeline, "pipeline", "pipeline define"),
     "CLI pipeline watch": Way(cli_watch, "pipeline", "pipeline watch"),
     "CLI process extract": Way(cli_extract, "process", "process extract"),
@@ -327,6 +349,9 @@ NO_WAY = {
     "POST /instances/{id}/nodes/{node_id}/signal",
     *(f"POST /approvals/{{id}}/{verb}" for verb in ("approve", "reject", "escalate")),
     "POST /diagram-runs/{id}:cancel", "POST /diagram-runs/{id}/nodes/{label}:respond",
+    # a draft is no version: it is released
+    "POST /processes/drafts", "PUT /processes/drafts/{id}", "DELETE /processes/drafts/{id}",
+    *(f"POST /processes/drafts/{{id}}:{verb}" for verb in ("answer", "accept", "undo")),
     "POST /processes/definitions/{id}:reject", "POST /processes/instances/{id}:compensate",
     "POST /processes/instances/{id}:terminate",
     *(f"POST /pipelines/executions/{{executionId}}:{verb}" for verb in ("cancel", "retry")), "POST /pipelines/ingest",
@@ -358,7 +383,7 @@ NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch", "plan", "judgmen
 NO_WAY_PIPELINE = {"ingest", "ls", "show", "logs", "cancel", "retry", "dlq", "usage", "schedule", "schedules", "trace"}
 NO_WAY_PROCESS = {
     "ls", "show", "bpmn", "versions", "diff", "reject", "instance", "terminate", "compensate", "events",
-    "reevaluation", "log",
+    "reevaluation", "log", "drafts", "draft", "answer", "accept", "undo", "discard",
 }  # fmt: skip
 
 
