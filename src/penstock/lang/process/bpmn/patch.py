@@ -28,36 +28,41 @@ _OF_FILE = ("extensions", "diagram", "schema", "$schema")
 _SETTLED = (*ENTRIES, "lanes")
 #: rounds: what goes into a new sub-process does so when that is there; a setting may show what else needs one
 _DRAWING, _SETTLING = 3, 2
+#: a definition, and what the file has of it
+_Pair = tuple[Mapping[str, Any], ReadProcess | None]
 _BOM = "\ufeff"
 
 
 def patch(source: str, definitions: Sequence[Mapping[str, Any]]) -> str:
     """The text of the file with the definitions in it as they are now; processes that none of them is stay as they
     are. Raises DocumentUnreadable for a text that is no BPMN file."""
-    text, alone = source, len(definitions) == 1
-    for number in range(_DRAWING + _SETTLING + 1):
-        index = FileIndex(tree_of(text))
+    text, number, index = source, 0, FileIndex(tree_of(source))
+    while number <= _DRAWING + _SETTLING and (changed := list(_changed(index, definitions))):
         edits = TextEdits(index.tree)
-        for definition, read in (changed := list(_changed(index, definitions))):
-            if read is None:
-                _add_process(edits, index, definition)
-            elif number < _DRAWING:
-                shared = alone or read.process is index.processes[0]
-                ElementEdits(edits, index, read, definition, shared=shared).make()
-            elif number < _DRAWING + _SETTLING:
-                _settle(edits, index, read, definition)
-            else:
-                _replace(edits, index, read, definition)
-        if not changed:
-            break
+        while not edits and number <= _DRAWING + _SETTLING:
+            _edit(edits, index, changed, number, alone=len(definitions) == 1)
+            number = number + 1 if edits or number >= _DRAWING else _DRAWING  # nothing more to draw
         if edits:
-            text = f"{_BOM if text.startswith(_BOM) else ''}{edits.text()}"
+            text = f"{_BOM if source.startswith(_BOM) else ''}{edits.text()}"
+            index = FileIndex(tree_of(text))
     return text
 
 
-def _changed(
-    index: FileIndex, definitions: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[Mapping[str, Any], ReadProcess | None]]:
+def _edit(edits: TextEdits, index: FileIndex, changed: Sequence[_Pair], number: int, *, alone: bool) -> None:
+    """One round: the first draw, the next settle what could not be drawn, the last replaces."""
+    for definition, read in changed:
+        if read is None:
+            _add_process(edits, index, definition)
+        elif number < _DRAWING:
+            shared = alone or read.process is index.processes[0]
+            ElementEdits(edits, index, read, definition, shared=shared).make()
+        elif number < _DRAWING + _SETTLING:
+            _settle(edits, index, read, definition)
+        else:
+            _replace(edits, index, read, definition)
+
+
+def _changed(index: FileIndex, definitions: Sequence[Mapping[str, Any]]) -> Iterator[_Pair]:
     for definition in definitions:
         process = _process_of(definition, index, alone=len(definitions) == 1)
         read = read_process(index, process) if process is not None else None

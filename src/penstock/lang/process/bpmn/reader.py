@@ -98,7 +98,7 @@ class _Reader:
             known = {str(role.get("id")) for role in roles if isinstance(role, dict)}
             data["roles"] = [*roles, *(role for role in self.roles.values() if role["id"] not in known)]
         if "roles" in data:
-            marks["roles"] = mark_of(data["roles"], process)
+            marks["roles"] = mark_of(process)
         self._add_known_left_out(data.pop("left_out", None), process)
         _reorder(self.collections, self.corrections.get("$order"))
         for name, entries in self.collections.items():
@@ -108,13 +108,13 @@ class _Reader:
         drawing = diagram_interchange.without(self.index.diagram, lambda shown: self._of_others(process, shown))
         if drawing:
             data["diagram"] = drawing
-            marks["diagram"] = mark_of(drawing, process)
+            marks["diagram"] = mark_of(process)
         if self.extensions:
             data["extensions"] = self.extensions
-            marks["extensions"] = mark_of(self.extensions, process)
+            marks["extensions"] = mark_of(process)
         instead = self.corrections.get("$instead")
         for name, value in instead.items() if isinstance(instead, dict) else ():
-            data[name], marks[name] = value, mark_of(value, process)
+            data[name], marks[name] = value, mark_of(process)
         _remove(data, self.corrections)
         items = {name: (mark.line, mark.column, mark) for name, mark in marks.items() if name in data}
         return data, Mark(process.line, process.column, items)
@@ -494,13 +494,13 @@ def _described(node: XmlElement, parent: str) -> dict[str, Any]:
 def _mark(entry: dict[str, Any], node: XmlElement) -> Mark:
     """The place of an entry: its fields have the place of the XML element, a condition its own."""
     spots = {}
-    for name, value in entry.items():
+    for name in entry:
         at = node
         if name == "condition":
             at = node.first("conditionExpression", BPMN) or node
-        spots[name] = (at.line, at.column, mark_of(value, at))
+        spots[name] = (at.line, at.column, mark_of(at))
     return Mark(node.line, node.column, spots)
 
 
 def _marks(top: dict[str, Any], node: XmlElement) -> dict[str, Mark]:
-    return {name: mark_of(value, node) for name, value in top.items()}
+    return {name: mark_of(node) for name in top}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
@@ -14,6 +14,7 @@ from penstock.lang.document import Mark
 MAX_DEPTH = 100
 MAX_ELEMENTS = 60_000
 MAX_ATTRIBUTES = 200
+MAX_NAMES = 1_000  # that are kept for the next time
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -67,6 +68,7 @@ class _Reader:
         self.open: list[XmlElement] = []
         self.texts: list[list[str]] = []  # of each open element: a text comes in many parts
         self.count = 0
+        self.names: dict[str, tuple[str, str, str]] = {}
         self.prefixes: dict[str, str] = {}
         self.declared: dict[str, str] = {}
         parser = expat.ParserCreate("utf-8", namespace_separator=" ")  # whatever it declares: it is text already
@@ -114,13 +116,13 @@ class _Reader:
             self._refuse(f"it has more than {MAX_ELEMENTS} elements")
         if len(attributes) > MAX_ATTRIBUTES:
             self._refuse(f"an element has more than {MAX_ATTRIBUTES} attributes")
-        space, local, prefix = _split(name)
+        space, local, prefix = self._split(name)
         at = self.parser
         node = XmlElement(
             space, local, prefix, at.CurrentLineNumber, at.CurrentColumnNumber + 1, at.CurrentByteIndex
         )
         for key, value in attributes.items():
-            of, attribute, _ = _split(key)
+            of, attribute, _ = self._split(key)
             node.attributes[of, attribute] = value
         if self.open:
             self.open[-1].children.append(node)
@@ -129,6 +131,16 @@ class _Reader:
         self.open.append(node)
         self.texts.append([])
 
+    def _split(self, name: str) -> tuple[str, str, str]:
+        """Namespace, name and prefix, which expat gives as one text; a file has few of them, each many times."""
+        parts = self.names.get(name)
+        if parts is None:
+            given = name.split(" ")
+            parts = ("", name, "") if len(given) == 1 else (given[0], given[1], given[2] if len(given) > 2 else "")
+            if len(self.names) < MAX_NAMES:
+                self.names[name] = parts
+        return parts
+
     def _end(self, name: str) -> None:
         node = self.open.pop()
         node.end = self.parser.CurrentByteIndex
@@ -136,13 +148,6 @@ class _Reader:
 
     def _data(self, data: str) -> None:
         self.texts[-1].append(data)
-
-
-def _split(name: str) -> tuple[str, str, str]:
-    parts = name.split(" ")
-    if len(parts) == 1:
-        return "", parts[0], ""
-    return parts[0], parts[1], parts[2] if len(parts) > 2 else ""
 
 
 def to_xml(node: XmlElement, prefixes: dict[str, str]) -> str:
@@ -182,11 +187,6 @@ def plain(text: str) -> str:
     return _NOT_XML.sub("", text)
 
 
-def mark_of(value: Any, node: XmlElement) -> Mark:
-    """The places of a value that was read from an element: the element's own, everywhere in it."""
-    if isinstance(value, dict):
-        inner = {str(name): (node.line, node.column, mark_of(item, node)) for name, item in value.items()}
-        return Mark(node.line, node.column, inner)
-    if isinstance(value, list):
-        return Mark(node.line, node.column, [mark_of(item, node) for item in value])
+def mark_of(node: XmlElement) -> Mark:
+    """The place of a value that was read from an element: the element's own, everywhere in it."""
     return Mark(node.line, node.column)
