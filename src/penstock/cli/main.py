@@ -49,6 +49,7 @@ _OWN = {
     "inbox": ("penstock.cli.inbox", "List what waits for people."),
     "approve": ("penstock.cli.inbox", "Approve what waits, or give a review its verdict."),
     "reject": ("penstock.cli.inbox", "Reject what waits."),
+    "jobs": ("penstock.cli.jobs", "Look at jobs of workers outside; take and answer them."),
     "outbox": ("penstock.cli.inbox", "List messages that were kept instead of sent."),
     "events": ("penstock.cli.events", "Send an event, and list those that came."),
     "releases": ("penstock.cli.releases", "Submit, approve and activate versions of workflows."),
