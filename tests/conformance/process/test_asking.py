@@ -211,3 +211,13 @@ def test_an_asking_gateway_stays_sound() -> None:
     assert rules(process(elements, ways)) == []
     elements[5] = gateway("j", "parallel")
     assert rules(process(elements, ways)) == ["unsound"]
+
+
+@pytest.mark.parametrize("kind", ["exclusive", "inclusive"])
+def test_nothing_is_idle_at_a_gateway_that_asks(kind: str) -> None:
+    """P-X.9, P-X.10: only a gateway that never parts by conditions has no use for it."""
+    asking = gateway("g", kind, ask={"who": "initiator"})
+    ways = ["A>g", "g>B", "g>C"]
+    assert rules(process([task("A"), asking, task("B"), task("C")], ways), "warning") == []
+    never = gateway("g", "parallel", ask={"who": "initiator"})
+    assert rules(process([task("A"), never, task("B"), task("C")], ways), "warning") == ["idle_field"]
