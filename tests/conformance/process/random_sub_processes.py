@@ -91,7 +91,8 @@ class RandomProcess:
     def listening(self, level: str) -> None:
         if self.rng.random() < 0.2:
             id = self.add(task(self.id(), type="subProcess", triggered_by_event=True), level)
-            start = self.add(event(f"{id}s", "start", "signal", signal="news", interrupting=self.rng.random() < 0.5), id)
+            how = {"signal": "news", "interrupting": self.rng.random() < 0.5}
+            start = self.add(event(f"{id}s", "start", "signal", **how), id)
             self.ways.append(f"{start}>{self.work(id)}")
 
 
