@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
+import pytest
+
 from penstock.kernel import command as C
+from penstock.kernel.view import View
 from penstock.net.model import Body, Declares, Net, Node, Set, Trigger
 from tests.kernel.harness import Sim
 from tests.kernel.nets import S, X, net, task, tasks
@@ -111,3 +115,37 @@ def test_a_crash_changes_no_fact() -> None:
             m.ok(writer, value)
         runs[0].crash()
     assert runs[0].trace() == runs[1].trace()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_holds_has_fired(seed: int) -> None:
+    """P-X.25, K1: random waits and boundaries over two variables, random writes and reloads: when a run
+    is quiet, what was said of a condition is what it is, and an interrupting one that holds has fired."""
+    random = Random(seed)
+    triggers = [
+        when(f"{random.choice('nm')} {random.choice(['>', '<', '=='])} {random.randint(0, 4)}", port="t",
+             interrupting=random.random() < 0.5)
+        for _ in range(4)
+    ]  # fmt: skip
+    nodes = [S, *(task(f"a{i}", triggers=(trigger,)) for i, trigger in enumerate(triggers))]
+    nodes += [Node(id="w", kind="wait", triggers=(when("n == m"),)), task("r"), X]
+    ways = "s>w w>x r>x " + " ".join(f"s>a{i} a{i}>x a{i}:t>r" for i in range(4))
+    m = Sim(net(nodes, ways, declares=KNOWN))
+    for _ in range(12):
+        if m.status not in ("RUNNING", "WAITING"):
+            break
+        m.do(C.set_variable(random.choice("nm"), random.randint(0, 5)))
+        if random.random() < 0.3:
+            m.crash()
+        _check_quiet(m)
+
+
+def _check_quiet(m: Sim) -> None:
+    for firing in m.st.firings.values():
+        node = m.net.nodes[firing.node]
+        for i in node.conditions:
+            match = node.match[i]
+            assert match is not None
+            now = match(View(m.run, m.st.scopes[0], 0, node, firing)) is True
+            assert (i in (firing.holds or ())) is now, node.id
+            assert not (now and node.spec.triggers[i].interrupting), node.id

@@ -15,6 +15,7 @@ from penstock.errors import ProcessState, ProcessUnreadable
 from penstock.kernel import command as C
 from penstock.net.soundness import verdict
 from tests.api.sites import STORES, database
+from tests.conformance.process.http.world import world
 from tests.conformance.process.make import (
     compiled,
     event,
@@ -222,6 +223,22 @@ def test_a_file_says_it_as_the_standard_does() -> None:
     assert again["instantiate"] is True and again["all_events"] is True
 
 
+@awaited
+async def test_in_a_sub_process_nothing_begins_the_process(tmp_path: Path) -> None:
+    """P-X.25, BPMN 10.6.6: a sub-process begins when it is reached; its gateway waits like any other, and that is
+    told."""
+    document = by_gateway()
+    for name in ("activities", "gateways", "events"):
+        document[name] = [{**one, "parent": "P"} for one in document[name]]
+    document["activities"].append(task("P", type="subProcess"))
+    assert [(one.rule, one.node) for one in findings(document)] == [("idle_field", "G")]
+    async with Office(tmp_path) as office:
+        run = await office.start(document)
+        await run.p.signal(run.id, "news", {})
+        await run.rest()
+        assert run.open() == ["B"]
+
+
 def test_nothing_leads_to_what_begins() -> None:
     """P-X.25, BPMN 10.6.6: an instantiating gateway has no incoming sequence flow."""
     document = by_gateway()
@@ -235,3 +252,17 @@ async def test_a_called_process_begins_without_a_trigger(tmp_path: Path) -> None
     async with Office(tmp_path) as office:
         run = await office.start(several(MESSAGE, BY_HAND), {"n": 1})
         assert run.open() == ["B"] and run.look.variables == {"n": 1}
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_over_http(store: str, tmp_path: Path) -> None:
+    """P-X.25, P-3.2.1: who begins an instance says in which way; a way that there is not is refused."""
+    with world(store, tmp_path) as office:
+        id = office.defined(several(BY_HAND, event("R", "start")))
+        path = f"/processes/definitions/{id}/instances"
+        begun = office.operator.post(path, json={"start_event": "R"})
+        assert begun.status_code == 201, begun.text
+        look = office.operator.get(f"/processes/instances/{begun.json()['proc_inst_id']}").json()
+        assert [one["activity_id"] for one in look["workitems"]] == ["B"]
+        refused = office.operator.post(path, json={"start_event": "A"})
+        assert refused.status_code == 400 and "S, R" in refused.text

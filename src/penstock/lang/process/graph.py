@@ -161,6 +161,8 @@ def is_start_event(element: Element) -> bool:
 def instantiates(element: Element) -> bool:
     """Is it a receive task, or an event-based gateway, with which the process begins (BPMN 10.3.3, 10.6.6)?"""
     activity, gateway = element.activity, element.gateway
+    if element.fields.parent:
+        return False
     if activity is not None:
         return activity.instantiate and activity.bpmn == "receiveTask"
     return gateway is not None and gateway.instantiate and gateway.type == "eventBasedGateway"

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.conformance.process.cli.desk import DONE, FAILED, KIM, LEE, WAITS, Desk, Desked
 from tests.conformance.process.http.test_scenarios import AB, FORK, ISSUE
-from tests.conformance.process.make import gateway, process, service, task
+from tests.conformance.process.make import event, gateway, process, service, task
 
 
 def test_two_tasks_one_after_the_other(office: Desk) -> None:
@@ -23,6 +23,16 @@ def test_two_tasks_one_after_the_other(office: Desk) -> None:
     shown = office.says("process", "instance", case.id, "--history")
     assert f"instance {case.id}  COMPLETED" in shown and f"of {case.definition} v1" in shown
     assert f"{case.id}~2 DONE        MANUAL     A  {KIM}" in shown and shown.count("submit") == 2
+
+
+def test_a_process_with_several_starts(office: Desk) -> None:
+    """P-X.25, P-3.2.1: by hand one says in which way it begins; without a word it is the first."""
+    starts = [event("S", "start"), event("R", "start"), task("A"), task("B")]
+    id = office.defined(process(starts, ["S>A", "R>B"]))
+    assert office.begins(id).states() == {"A": "TODO"}
+    assert office.begins(id, "--start-event", "R").states() == {"B": "TODO"}
+    told = office.wrong("process", "start", id, "--start-event", "X")
+    assert told["code"] == "PROC-400-SCHEMA" and "S, R" in told["message"]
 
 
 def test_what_is_done_is_not_submitted_again(office: Desk) -> None:
