@@ -245,3 +245,26 @@ def test_the_client_needs_no_server_parts() -> None:
         "assert not wrong, wrong"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples/process/order_jobs"
+
+
+def test_the_example_runs_and_the_page_shows_it(tmp_path: Path) -> None:
+    """P-X.28: a process in the style of Zeebe, and a worker in plain Python; what is shown is what lies there."""
+    page = (EXAMPLE.parents[2] / "docs/howto/process-jobs.md").read_text(encoding="utf-8")
+    files = {name: (EXAMPLE / name).read_text(encoding="utf-8") for name in ("order.json", "worker.py")}
+    assert all(text in page for text in files.values())
+    with serving(tmp_path, "dev", "--quiet") as server:
+        admin = server.client(ADMIN)
+        assert admin.post("/processes/definitions", json=json.loads(files["order.json"])).status_code == 201
+        asked = {"name": "worker", "user": "svc", "roles": ["worker"], "scopes": ["job.work"]}
+        key = admin.post("/keys", json=asked).json()["token"]
+        worker = subprocess.Popen([sys.executable, str(EXAMPLE / "worker.py"), server.url, key], env=server.env)
+        try:
+            runs = [begin(server, order_id="A1", amount=amount, speed="fast") for amount in (30, 5000)]
+            shipped, told = (ended(server, run)["variables"] for run in runs)
+        finally:
+            worker.terminate()
+            assert worker.wait(60) == 0
+    assert (shipped["receipt"], shipped["parcel"], told["missing"]) == ("EUR-A1", "parcel-A1", 4000)
