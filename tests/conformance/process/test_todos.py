@@ -373,7 +373,7 @@ def test_a_lane_becomes_a_role() -> None:
     tasks = [task("A", name="Check"), task("B"), task("x", type="scriptTask", python_code="result = {}")]
     drawn = of(process(tasks, ["A>B", "B>x"], lanes=lanes))
     todo = only(drawn)
-    assert (todo.key, todo.element_type, todo.required) == ("lane_role:p:l", "lane", False)
+    assert (todo.key, todo.element_type, todo.required) == ("lane_role:p:l", "lane", True)
     assert todo.message == "Anybody may do what lies in the lane «Claims desk»: «Check», «B»."
     done = answered(drawn, todo.key, todo.proposals[0].answer)
     assert todos_of(done) == []
@@ -397,7 +397,7 @@ def test_an_assignment_that_is_not_understood_stays_for_nobody() -> None:
     roles = [{"id": "desk", "name": "Desk"}]
     drawn = of(process([task("A", name="Check", candidates=["user:${bean.find(x)}"])], [], lanes=lanes, roles=roles))
     todo = only(drawn)
-    assert (todo.key, todo.required) == ("assignment:p:A", False)
+    assert (todo.key, todo.required) == ("assignment:p:A", True)
     assert todo.message == "Who may do «Check» is not understood, so it is for nobody: user:${bean.find(x)}."
     assert todo.proposals[0].answer == {"who": "role:Desk"}
     for who in ("role:Desk", "user:kim", "initiator", "anyone"):

@@ -103,7 +103,7 @@ def answer(
     id: Id,
     key: Key,
     proposal: Annotated[
-        int | None, typer.Option("--proposal", metavar="N", min=1, help="Take its proposal with this number.")
+        int | None, typer.Option("--proposal", metavar="N", min=1, help="Take this of its proposals, else the first.")
     ] = None,
     given: Annotated[
         str | None, typer.Option("--answer", metavar="JSON", help="An answer of your own: JSON, @FILE, or -.")
@@ -112,15 +112,16 @@ def answer(
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """Answer a to-do of a draft: with its proposal, or by hand. What was answered before is answered anew."""
+    """Answer a to-do of a draft: with its proposal, unless an answer is given. What was answered before is answered
+    anew."""
     value = read_value(given, "--answer")
-    if (proposal is None) == (given is None) or value is not None and not isinstance(value, dict):
+    if given is not None and (proposal is not None or not isinstance(value, dict)):
         why = "it is one of --proposal N and --answer JSON, which is an object"
         raise BadInput(what="the answer", why=why, hint="`penstock process draft ID` shows the proposals.")
 
     async def work(drafts: Drafts, who: Who | None) -> Draft:
         seen = await drafts.get(id)
-        reply = DraftReply(_key(seen, key), None if proposal is None else proposal - 1, value)
+        reply = DraftReply(_key(seen, key), (proposal or 1) - 1 if given is None else None, value)
         return await drafts.answer(seen.id, [reply], number=seen.number, by=who)
 
     return _shown(_done(store, by, work), json)

@@ -25,7 +25,7 @@ def find(drawing: CheckedDrawing) -> Iterator[Todo]:
         drawn = process.drawn(element)
         message = f"Who may do {drawn} is not understood, so it is for nobody: {', '.join(written)}."
         yield element_todo(
-            KIND, process, element, message, _HINT, required=False, facts={"written": written},
+            KIND, process, element, message, _HINT, facts={"written": written},
             proposals=_proposals(process, element), form=FORM,
         )  # fmt: skip
 

@@ -62,7 +62,7 @@ def _todo(process: CheckedProcess, lane: LaneFields, steps: list[Element]) -> To
         proposals.append(Proposal("role_of_lane", words, {"who": f"role:{name}"}, {"role": name}))
     return Todo(
         key=f"{KIND}:{process.id}:{lane.id}", kind=KIND, process=process.id, element=lane.id, element_type="lane",
-        name=name, message=message, hint=_HINT, required=False, facts={"steps": names}, proposals=proposals, form=FORM,
+        name=name, message=message, hint=_HINT, facts={"steps": names}, proposals=proposals, form=FORM,
     )  # fmt: skip
 
 

@@ -28,7 +28,8 @@ def fields_for_person(entry: dict[str, Any], given: dict[str, Any]) -> dict[str,
     if given != PERSON:
         raise refusal("wrong_type", "An answer that leaves it to a person says nothing else.", "/by", "Write person.")
     tag = {"bpmn": "userTask"} if entry.get("bpmn") in _TAGGED else {}
-    return {"type": "humanTask", **tag, **{name: "" for name in ("tool", "job") if entry.get(name)}}
+    machine: dict[str, Any] = {"tool": "", "job": "", "params": None}
+    return {"type": "humanTask", **tag, **{name: none for name, none in machine.items() if entry.get(name)}}
 
 
 def form_of(**alternatives: dict[str, Any]) -> dict[str, Any]:
