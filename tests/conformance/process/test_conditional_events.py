@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from penstock.kernel import command as C
+from penstock.lang.process.drawing import Drawing
+from penstock.lang.process.todos import todos_of
 from penstock.net.soundness import verdict
 from tests.conformance.process.make import compiled, event, findings, from_xml, gateway, in_a_file, process, task
 from tests.conformance.process.running import Instance, Office, awaited
@@ -142,6 +144,8 @@ def test_it_may_or_may_not_come() -> None:
 async def test_a_process_begins_with_it_only_by_hand(tmp_path: Path) -> None:
     """P-X.25, BPMN 10.5.2: such a condition «MUST NOT refer to the data context … of the Process (as the Process
     instance has not yet been created)»: nobody here watches anything else, and that is said."""
+    unsaid = process([event("S", "start", "conditional"), task("A")], ["S>A"])
+    assert [one.severity for one in findings(unsaid)] == ["warning"] and todos_of(Drawing((unsaid,))) == []
     start = event("S", "start", "conditional", condition="stock < 10")
     document = process([start, task("A")], ["S>A"])
     (found,) = findings(document)

@@ -239,11 +239,15 @@ async def test_in_a_sub_process_nothing_begins_the_process(tmp_path: Path) -> No
         assert run.open() == ["B"]
 
 
-def test_nothing_leads_to_what_begins() -> None:
-    """P-X.25, BPMN 10.6.6: an instantiating gateway has no incoming sequence flow."""
+def test_a_gateway_that_something_leads_to_begins_nothing() -> None:
+    """P-X.25, BPMN 10.6.6: an instantiating gateway has no incoming sequence flow. Some modelers write it all the same:
+    then it waits like any other, and that is told."""
     document = by_gateway()
-    document["transitions"].append({"id": "back", "source": "A", "target": "G"})
-    assert "start_with_incoming" in [one.rule for one in findings(document)]
+    document["events"].append(BY_HAND)
+    document["transitions"].append({"id": "to", "source": "S", "target": "G"})
+    assert [(one.severity, one.rule, one.node) for one in findings(document)] == [("warning", "idle_field", "G")]
+    (node,) = [node for node in compiled(document).net.nodes if node.id == "G"]
+    assert node.kind == "wait" and len(node.triggers) == 2
 
 
 @awaited

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.lang.process.graph import instantiates, is_start_event
+from penstock.lang.process.graph import is_start_event
 from penstock.lang.process.lowering_context import SharedContext
 from penstock.lang.process.nodes.event_triggers import each_trigger, event_fields, refuse_event
 from penstock.lang.process.schema import Element
@@ -41,7 +41,7 @@ def _check_beginning(element: Element, shared: SharedContext) -> None:
         if not refuse_event(context, "start") and element.event.trigger != "none":
             for one in each_trigger(context):
                 check_start_trigger(one)
-    elif element.activity is not None and instantiates(element) and element.activity.multi is not None:
+    elif element.activity is not None and shared.graph.instantiates(element) and element.activity.multi is not None:
         message = f"«{element.name}» begins the process and has several instances, which is not run here."
         hint = "Begin with a message start event, and let the task with several instances follow."
         context.error("bpmn_not_supported", message, "instantiate", hint=hint)

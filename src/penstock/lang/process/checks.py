@@ -9,7 +9,7 @@ from penstock.lang.process import limits
 from penstock.lang.process.beginning_checks import check_beginnings
 from penstock.lang.process.event_positions import TRIGGERS
 from penstock.lang.process.fields import ASSIGNMENT_RULES, CHOOSING, ActivityFields, EventFields
-from penstock.lang.process.graph import instantiates, is_start_event, link_name
+from penstock.lang.process.graph import is_start_event, link_name
 from penstock.lang.process.lowering_context import SharedContext
 from penstock.lang.process.nodes.asking import asks
 from penstock.lang.process.nodes.candidates import role_of
@@ -166,9 +166,8 @@ def _check_flows(definition: Definition, report: Report) -> None:
 
 
 def _begins_by_itself(element: Element) -> bool:
-    if element.event is not None:
-        return element.event.position in ("start", "boundary") or _is_link(element, "catch")
-    return element.gateway is not None and instantiates(element)
+    event = element.event
+    return event is not None and (event.position in ("start", "boundary") or _is_link(element, "catch"))
 
 
 def _is_link(element: Element, position: str) -> bool:

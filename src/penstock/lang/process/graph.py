@@ -103,7 +103,7 @@ class ProcessGraph:
     def starts(self, level: str) -> list[Element]:
         """Where a level begins: at its start events, else at everything without an incoming flow (P-X.35)."""
         elements = [self.definition.elements[id] for id in self.children.get(level, ())]
-        begins = [element for element in elements if is_start_event(element) or not level and instantiates(element)]
+        begins = [element for element in elements if is_start_event(element) or self.instantiates(element)]
         if begins:
             return begins
         return [element for element in elements if not self.incoming[element.id] and not self.off_path(element)]
@@ -112,17 +112,28 @@ class ProcessGraph:
         """The ways in which the process may begin; none where it has no start events and nothing that begins it."""
         found = []
         for element in self.starts(""):
-            if is_start_event(element) or element.activity is not None and instantiates(element):
+            if is_start_event(element) or element.activity is not None and self.instantiates(element):
                 found.append(Alternative(element, (element,)))
-            elif instantiates(element):
+            elif self.instantiates(element):
                 ids = dict.fromkeys(flow.fields.target for flow in self.outgoing[element.id])
                 found.append(Alternative(element, tuple(self.definition.elements[id] for id in ids)))
         return found
 
+    def instantiates(self, element: Element) -> bool:
+        """Is it a receive task, or an event-based gateway that nothing leads to, with which the process begins (BPMN
+        10.3.3, 10.6.6)?"""
+        activity, gateway = element.activity, element.gateway
+        if element.fields.parent:
+            return False
+        if activity is not None:
+            return activity.instantiate and activity.bpmn == "receiveTask"
+        begins = gateway is not None and gateway.instantiate and gateway.type == "eventBasedGateway"
+        return begins and not self.incoming[element.id]
+
     def begins_beside_others(self, id: str) -> bool:
         """Is it one of several events that are all waited for, and of which any may begin the process?"""
         sources = (self.definition.elements[flow.fields.source] for flow in self.incoming[id])
-        return any(instantiates(source) and not waits_for_events(source) for source in sources)
+        return any(self.instantiates(source) and not waits_for_events(source) for source in sources)
 
     def levels(self) -> Iterator[str]:
         """The top, and every sub-process with elements."""
@@ -156,16 +167,6 @@ class Alternative:
 
 def is_start_event(element: Element) -> bool:
     return element.event is not None and element.event.position == "start"
-
-
-def instantiates(element: Element) -> bool:
-    """Is it a receive task, or an event-based gateway, with which the process begins (BPMN 10.3.3, 10.6.6)?"""
-    activity, gateway = element.activity, element.gateway
-    if element.fields.parent:
-        return False
-    if activity is not None:
-        return activity.instantiate and activity.bpmn == "receiveTask"
-    return gateway is not None and gateway.instantiate and gateway.type == "eventBasedGateway"
 
 
 def waits_for_events(element: Element) -> bool:

@@ -9,7 +9,7 @@ from penstock.lang.contract import Lowered, Setting
 from penstock.lang.process.checks import check_definition, check_net, check_scripts
 from penstock.lang.process.compensation import with_compensation
 from penstock.lang.process.fields import CHOOSING
-from penstock.lang.process.graph import ProcessGraph, instantiates, is_start_event, waits_for_events
+from penstock.lang.process.graph import ProcessGraph, is_start_event, waits_for_events
 from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
 from penstock.lang.process.nodes import type_of
 from penstock.lang.process.nodes.ad_hoc import chosen_steps, with_completion
@@ -213,7 +213,7 @@ def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContex
         if next(same) is not flow:  # one event takes one way, however often it is drawn
             return None
     port, guard, default = "done", None, False
-    if waited and instantiates(source):
+    if waited and shared.graph.instantiates(source):
         default = shared.graph.outgoing[source.id][-1].fields.target == target
         guard = None if default else started_by((shared.definition.elements[target],))
         entry = _behind_the_wait(target, fragments)

@@ -78,8 +78,8 @@ def _unused_fields(element: Element, shared: SharedContext) -> Iterator[tuple[st
     elif element.gateway is not None and element.gateway.type in ("parallelGateway", "eventBasedGateway"):
         if element.gateway.default:
             yield "default", "at a gateway that asks no conditions"
-    if element.fields.parent and getattr(element.fields, "instantiate", False):
-        yield "instantiate", "in a sub-process, which begins when it is reached"
+    if getattr(element.fields, "instantiate", False) and not shared.graph.instantiates(element):
+        yield "instantiate", "where something leads to it, or in a sub-process: there it waits when it is reached"
     if element.gateway is not None:
         for name, type in _ONLY_AT_GATEWAY.items():
             if element.gateway.type != type and _is_set(element.gateway, name):

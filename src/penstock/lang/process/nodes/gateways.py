@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.lang.process.event_positions import AMONG_SEVERAL
-from penstock.lang.process.graph import instantiates
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.asking import ask_fragment, asks
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, ElementType, Fragment, single_node
@@ -59,7 +58,7 @@ def lower_event_based(context: LoweringContext) -> Fragment:
         _check_target(target, context)
     f = context.element.gateway
     assert f is not None
-    if f.all_events or instantiates(context.element):
+    if f.all_events or context.shared.graph.instantiates(context.element):
         return _node(context, join=MERGE, split="all" if f.all_events else "first")
     every = tuple(trigger for awaited in triggers.values() for trigger in awaited)
     node = Node(

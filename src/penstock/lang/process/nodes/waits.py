@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from penstock.lang.process.graph import instantiates
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.beginnings import started_by
 from penstock.lang.process.nodes.contract import Fragment, link
@@ -16,7 +15,7 @@ from penstock.net.model import MERGE, Node
 def waited_already(context: LoweringContext) -> bool:
     """Is everybody who comes to it done with waiting?"""
     graph = context.shared.graph
-    elsewhere = graph.after_event_gateway(context.id) or instantiates(context.element)
+    elsewhere = graph.after_event_gateway(context.id) or graph.instantiates(context.element)
     return elsewhere and not graph.reached_otherwise(context.id)
 
 
@@ -30,7 +29,7 @@ def with_way_past(fragment: Fragment, context: LoweringContext) -> Fragment:
     begins the process with it."""
     graph = context.shared.graph
     beside = graph.begins_beside_others(context.id)
-    if not (beside or graph.after_event_gateway(context.id) or instantiates(context.element)):
+    if not (beside or graph.after_event_gateway(context.id) or graph.instantiates(context.element)):
         return fragment
     base: dict[str, Any] = {
         "origin": context.id, "label": context.element.name, "scope": context.scope, "join": MERGE,

@@ -26,8 +26,8 @@ _OPERATORS = ("=", "<", ">")
 def find(drawing: CheckedDrawing) -> Iterator[Todo]:
     for process, element in drawing.each():
         event = element.event
-        if event is None or event.trigger != "conditional":
-            continue
+        if event is None or event.trigger != "conditional" or event.position == "start" and not event.parent:
+            continue  # nobody watches the condition of a process's start, and that is told
         wrong = process.errors(element.id, *_RULES)
         if event.condition.strip() and not wrong:
             continue
