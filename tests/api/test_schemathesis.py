@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.api.serving import Server, until
+from tests.conformance.process.drawings import decided
 
 #: how many requests of each kind are made up for an operation, and from which number on
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "2"))
@@ -44,6 +45,7 @@ def known(either: Server) -> dict[str, Any]:
     assert admin.post("/processes/definitions", json=asked).status_code == 201
     instance = admin.post("/processes/definitions/known/instances", json={}).json()["proc_inst_id"]
     item = admin.get(f"/processes/instances/{instance}").json()["workitems"][0]["id"]
+    draft = admin.post("/processes/drafts", json={"text": decided("drawn")}).json()["id"]
     ids = {
         "run": run, "node": "request_approval", "node_id": "request_approval", "name": "wf_defect_alert_v2",
         "version": 2, "workflow_id": "wf_defect_alert_v2", "workflow": "wf_defect_alert_v2", "key": "mine",
@@ -52,6 +54,7 @@ def known(either: Server) -> dict[str, Any]:
         "workflows": "wf_defect_alert_v2", "instances": run, "approvals": f"{run}:request_approval", "keys": spare,
         "users": "viewer@example.com", "rule-packs": "defect_rules_v3", "connections": "postgres_main",
         "processes/definitions": "known", "processes/instances": instance, "processes/workitems": item,
+        "processes/drafts": draft,
     }  # fmt: skip
     return {"token": token, "ids": ids, "by_path": by_path}
 
