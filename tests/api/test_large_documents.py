@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import threading
 from collections import Counter
 from pathlib import Path
@@ -123,7 +124,7 @@ def test_every_route_with_a_large_document_works_beside_the_engine_and_answers_t
     sent = requests()
     taking = {
         (method, route.path) for router in ROUTES for route in router.routes for method in route.methods
-        if getattr(route, "forwards_large", False) and method != "GET"
+        if getattr(route, "forwards_large", False) and method != "GET" and "/drafts" not in route.path
     }  # fmt: skip
     tried = {(method, path.replace("by_text", "{id}")) for method, path, _ in sent}
     assert tried == taking, "each is tried"
@@ -151,6 +152,44 @@ def test_every_route_with_a_large_document_works_beside_the_engine_and_answers_t
     (tmp_path / "b").mkdir()
     on_site(alone, tmp_path / "a", rounds=0)
     on_site(beside, tmp_path / "b", rounds=0)
+
+
+def test_a_large_draft_is_brought_answered_and_released_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-X.25, C-78: however small the request: what it is about is large."""
+    steps: list[tuple[str, str, Any]] = [
+        ("POST", "", {"text": bpmn("sketch1", 2 * NODES), "name": "a.bpmn"}),
+        ("POST", "", {"text": bpmn("sketch1", 2 * NODES)[:-9]}),
+        ("GET", "/sketch1", None), ("GET", "/sketch1/bpmn", None), ("GET", "/sketch1/bpmn?accepted=true", None),
+        ("PUT", "/sketch1", {"number": 1, "text": bpmn("sketch1", 2 * NODES + 1)}),
+        ("POST", "/sketch1:accept", {"number": 2}), ("POST", "/sketch1:accept", {"number": 1}),
+        ("POST", "/sketch1:answer", {"number": 2, "answers": [{"key": "nothing:sketch1:t1", "proposal": 0}]}),
+        ("POST", "/sketch1:undo", {"number": 2}), ("POST", "/sketch1:release", {"number": 2}),
+        ("POST", "/sketch1:release", {"number": 3}),
+    ]  # fmt: skip
+
+    async def body(place: Site) -> None:
+        server, documents, here = place.app.state.server, place.documents, list[tuple[int, str]]()
+        server.large_documents = None
+        for method, path, given in steps:
+            text = None if given is None else json.loads(json.dumps(given).replace("sketch1", "sketch2"))
+            here.append(await _draft_step(place, method, path.replace("sketch1", "sketch2"), text))
+        server.large_documents = documents
+        work, asked = Work(monkeypatch), place.documents.asked
+        for number, (step, expected) in enumerate(zip(steps, here, strict=True), 1):
+            status, text = await _draft_step(place, *step)
+            assert (status, text.replace("sketch1", "sketch2")) == expected, f"{step[:2]} {number}"
+            assert place.documents.asked == asked + number and not work.done["lowered"], f"{step[:2]} {number}"
+        assert [status for status, _ in here] == [201, 400, 200, 200, 200, 200, 200, 409, 404, 404, 200, 409]
+
+    on_site(body, tmp_path, rounds=0)
+
+
+async def _draft_step(place: Site, method: str, path: str, body: Any) -> tuple[int, str]:
+    answer = await place.client.request(method, f"/api/v1/processes/drafts{path}", json=body)
+    if "json" not in answer.headers["content-type"]:
+        return answer.status_code, answer.text
+    text = json.dumps(_plain(answer), sort_keys=True)
+    return answer.status_code, re.sub(r'"(draft_)?(id|uuid)": "[0-9a-f-]{12,}"', "", text)
 
 
 async def _answer(place: Site, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any, str | None]:
