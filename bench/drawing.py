@@ -25,6 +25,7 @@ HEAD = (
     ' xmlns:di="http://www.omg.org/spec/DD/20100524/DI" xmlns:camunda="http://camunda.org/schema/1.0/bpmn"'
     ' id="d" targetNamespace="t">\n  <bpmn:process id="p" isExecutable="true">\n'
 )
+EXTENSION = '<camunda:properties><camunda:property name="x" value="y" /></camunda:properties>'
 
 
 def chain(count: int) -> str:
@@ -35,15 +36,15 @@ def chain(count: int) -> str:
         parts += [
             f'    <bpmn:userTask id="a{n}" name="Step {n}" camunda:candidateGroups="group{n % 7}">',
             f"      <bpmn:documentation>What is to be done in step {n}.</bpmn:documentation>",
-            '      <bpmn:extensionElements><camunda:properties><camunda:property name="x" value="y" />'
-            "</camunda:properties></bpmn:extensionElements>",
+            f"      <bpmn:extensionElements>{EXTENSION}</bpmn:extensionElements>",
             f"      <bpmn:incoming>f{n}</bpmn:incoming>", "    </bpmn:userTask>",
             f'    <bpmn:sequenceFlow id="f{n}" sourceRef="a{n - 1}" targetRef="a{n}" />',
         ]  # fmt: skip
         drawn += [
             f'      <bpmndi:BPMNShape id="a{n}_di" bpmnElement="a{n}">',
             f'        <dc:Bounds x="{n * 150}" y="80.5" width="100" height="80" />', "      </bpmndi:BPMNShape>",
-            f'      <bpmndi:BPMNEdge id="f{n}_di" bpmnElement="f{n}">', f'        <di:waypoint x="{n * 150}" y="120" />',
+            f'      <bpmndi:BPMNEdge id="f{n}_di" bpmnElement="f{n}">',
+            f'        <di:waypoint x="{n * 150}" y="120" />',
             f'        <di:waypoint x="{n * 150 + 50}" y="120" />', "      </bpmndi:BPMNEdge>",
         ]  # fmt: skip
     plane = ['  <bpmndi:BPMNDiagram id="di"><bpmndi:BPMNPlane id="plane" bpmnElement="p">', *drawn]

@@ -131,6 +131,20 @@ def test_a_default_and_names_are_attributes() -> None:
     ]
 
 
+def test_a_gateway_becomes_another() -> None:
+    """P-2.2.7, P-2.3.1: an element of that name, which other tools draw as it is run."""
+    assert written(change("gateways", "g", type="parallelGateway")) == (
+        ['<exclusiveGateway id="g" name="Fine?" />'], ['<parallelGateway id="g" name="Fine?" />'],
+    )  # fmt: skip
+    chosen = SOURCE.replace('name="Fine?" />', 'name="Fine?" default="no"><outgoing>no</outgoing></exclusiveGateway>')
+    _, new = written(change("gateways", "g", type="inclusiveGateway", default="yes"), chosen)
+    assert new == ['<inclusiveGateway id="g" name="Fine?" default="yes"><outgoing>no</outgoing></inclusiveGateway>']
+    _, new = written(change("gateways", "g", type="parallelGateway"), chosen)
+    assert new[0].startswith('<parallelGateway id="g" name="Fine?"><extensionElements>') and '"default": "no"' in new[0]
+    _, new = written(change("gateways", "g", type="inclusiveGateway", ask={"who": "initiator"}))
+    assert new[0] == '<inclusiveGateway id="g" name="Fine?">' and new[-1] == "</inclusiveGateway>"
+
+
 def test_a_timer_gets_its_value() -> None:
     """P-X.25: as the element that BPMN has for it."""
     gone, new = written(change("events", "w", timer={"duration": "PT5M"}))
@@ -257,7 +271,7 @@ def any_change(dice: random.Random, data: dict[str, Any]) -> None:
     collection = dice.choice(collections)
     entry = dice.choice(data[collection])
     ends = [end["id"] for name in collections if name != "transitions" for end in data[name]]
-    kind = dice.randrange(9)
+    kind = dice.randrange(10)
     if kind == 0:
         entry[dice.choice(("name", "documentation", "role", "strange"))] = dice.choice((*NAMES, None, [1], {"a": 2.5}))
     elif kind == 1:
@@ -275,6 +289,9 @@ def any_change(dice: random.Random, data: dict[str, Any]) -> None:
         dice.shuffle(data[collection])
     elif kind == 6:
         data[dice.choice(("roles", "description", "strange", "pools", "messages"))] = [dice.choice(NAMES)]
+    elif kind == 8 and data.get("gateways"):
+        kinds = ("exclusiveGateway", "inclusiveGateway", "parallelGateway", "eventBasedGateway")
+        dice.choice(data["gateways"])["type"] = dice.choice(kinds)
     elif kind == 7 and data.get("activities"):
         block = {"id": f"b{dice.random()}", "name": "B", "type": "subProcess"}
         dice.choice(data["activities"])["parent"] = block["id"]

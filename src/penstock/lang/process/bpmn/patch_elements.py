@@ -21,6 +21,7 @@ _BEHIND = ("textAnnotation", "association", "group", "artifact", "resourceRole",
            "potentialOwner", "correlationSubscription", "supports", "ioSpecification")  # fmt: skip
 #: elements that only join others
 _JOINING = ("association", "messageFlow", "dataInputAssociation", "dataOutputAssociation")
+_PLAIN_GATEWAYS = ("exclusiveGateway", "inclusiveGateway", "parallelGateway")
 _CHOOSING = ("exclusiveGateway", "inclusiveGateway", "complexGateway")
 _Key = tuple[str, str]  # collection and id
 
@@ -183,6 +184,8 @@ class ElementEdits:
         for name, attribute, value in _attributes(key[0], node.name, new, self._xml_id):
             if name in changed:
                 self.edits.attribute(node, attribute, value)
+        if key[0] == "gateways" and "type" in changed:
+            self._change_gateway(node, new.get("type"))
         if "documentation" in changed:
             self._describe(node, new.get("documentation"))
         if key[0] == "transitions":
@@ -196,6 +199,13 @@ class ElementEdits:
             self._text(node, "script", new.get("python_code"), formal=False)
         elif key[0] == "lanes" and "elements" in changed:
             self._change_members(node, new.get("elements"))
+
+    def _change_gateway(self, node: XmlElement, type: Any) -> None:
+        """Gateways that differ in nothing but their name become each other; only one that chooses has a default."""
+        if node.name in _PLAIN_GATEWAYS and type in _PLAIN_GATEWAYS:
+            self.edits.rename(node, type)
+            if type not in _CHOOSING and node.get("default"):
+                self.edits.attribute(node, "default", None)
 
     def _cut_ends(self, changed: set[str], old: Mapping[str, Any]) -> None:
         """The elements that a flow has joined do not name it any more."""
@@ -272,7 +282,7 @@ def _attributes(
 
     if isinstance(new.get("name"), str):
         yield "name", "name", new["name"] or None
-    if collection == "activities" or tag in _CHOOSING:
+    if collection == "activities" or tag in _CHOOSING and new.get("type") in (*_CHOOSING, tag):
         yield "default", "default", reference("default")
     elif collection == "transitions":
         yield "source", "sourceRef", reference("source")

@@ -24,6 +24,7 @@ class TextEdits:
         self.newline = "\r\n" if b"\r\n" in tree.data else "\n"
         self.splices: list[tuple[int, int, int, str]] = []  # from, to, in which order, what instead
         self.inside: dict[XmlElement, list[str]] = {}  # of elements that were empty
+        self.names: dict[XmlElement, str] = {}  # of elements that have become others
         self.step = self._step(tree.root)
 
     def __bool__(self) -> bool:
@@ -60,6 +61,16 @@ class TextEdits:
         if value is not None:
             self._splice(start + at, start + at, f" {name}={quoteattr(value)}")
         return None
+
+    def rename(self, node: XmlElement, name: str) -> None:
+        """Makes it another element, with the prefix and all that it has."""
+        begin = _NAME.match(self.data, node.begin)
+        assert begin is not None, "an element begins with its name"
+        qualified = f"{node.prefix}:{name}" if node.prefix else name
+        self.names[node] = qualified
+        self._splice(begin.start(1), begin.end(1), qualified)
+        if not self.is_empty(node):
+            self._splice(node.end + 2, node.end + 2 + len(begin[1]), qualified)
 
     def content(self, node: XmlElement, text: str) -> None:
         """Sets the text of an element, and takes away what else is in it."""
@@ -111,13 +122,13 @@ class TextEdits:
         return self.data[node.begin : self.end_of(node)].decode("utf-8")
 
     def _open_up(self, node: XmlElement, inner: str) -> None:
-        name, end = _NAME.match(self.data, node.begin), self.tag_end(node)
-        assert name is not None, "an element begins with its name"
+        end = self.tag_end(node)
+        name = self.names.get(node) or (f"{node.prefix}:{node.name}" if node.prefix else node.name)
         start = end - 2
         while self.data[start - 1 : start].isspace():
             start -= 1
         last = self._before(node) if inner.startswith(("\n", "\r")) else ""
-        self._splice(start, end, f">{inner}{last}</{name[1].decode()}>", order=1)
+        self._splice(start, end, f">{inner}{last}</{name}>", order=1)
 
     def _splice(self, start: int, end: int, new: str, order: int = 0) -> None:
         self.splices.append((start, end, order, new))
