@@ -13,7 +13,7 @@ def who_is_asked(process: CheckedProcess, element: Element) -> str:
     """A person who did the step before; after a machine those of the element's lane, else whoever has begun it, and
     where nobody begins it anybody."""
     steps = process.steps_before(element.id)
-    if steps and all(_by_person(step) for step in steps):
+    if steps and all(_by_person(step) for step in steps) and not process.begins_by_itself_before(element.id):
         return "previous"
     lane = next((lane for lane in process.definition.lanes if element.id in lane.elements and lane.name), None)
     if lane is not None:

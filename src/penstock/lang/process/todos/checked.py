@@ -81,20 +81,26 @@ class CheckedProcess:
 
     def steps_before(self, id: str) -> list[Element]:
         """The activities that come directly before an element, looking through gateways and events."""
-        found: dict[str, Element] = {}
-        pending, reached = [flow.fields.source for flow in self.graph.incoming[id]], {id}
+        return [element for element in self._before(id) if element.activity is not None]
+
+    def begins_by_itself_before(self, id: str) -> bool:
+        """Does a way lead to the element from an event that begins the process, and past nobody?"""
+        events = (element.event for element in self._before(id))
+        return any(event is not None and event.position == "start" and event.trigger != "none" for event in events)
+
+    def _before(self, id: str) -> list[Element]:
+        """Everything before an element, up to activities."""
+        pending, reached = deque(flow.fields.source for flow in self.graph.incoming[id]), dict[str, Element]()
         while pending:
-            element = self.elements[pending.pop(0)]
-            if element.id in reached:
+            element = self.elements.get(pending.popleft())
+            if element is None or element.id in reached or element.id == id:
                 continue
-            reached.add(element.id)
-            if element.activity is not None:
-                found[element.id] = element
-            elif element.event is not None and element.event.position == "boundary":
+            reached[element.id] = element
+            if element.event is not None and element.event.position == "boundary":
                 pending.append(element.event.attached_to)
-            else:
+            elif element.activity is None:
                 pending += [flow.fields.source for flow in self.graph.incoming[element.id]]
-        return [element for element in found.values() if element.id in self.elements]
+        return list(reached.values())
 
     # -- words ---------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ on from an end; an event without anything to wait for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -75,6 +75,8 @@ def _candidates(process: CheckedProcess, element: Element | None, rules: set[str
         return
     if "start_with_incoming" in rules:
         yield from _after_start(process, element)
+    if {"UNBOUNDED_LOOP", "cycle_without_choice"} & rules:
+        yield from _way_out(process, element)
     if element.event is not None:
         yield from _other_event(process, element, rules)
     if "event_gateway_target" in rules:
@@ -150,16 +152,42 @@ def _other_event(process: CheckedProcess, element: Element, rules: set[str]) -> 
         yield Repair("plain_end", f"{drawn} ends its path, and nothing more.", {element.id: {"trigger": "none"}})
 
 
+def _way_out(process: CheckedProcess, element: Element) -> Iterator[Repair]:
+    """A loop that is left and gone again at once, at a gateway that takes all of its ways: there somebody chooses."""
+    graph = process.graph
+    after = _reached(element.id, lambda at: [flow.fields.target for flow in graph.outgoing[at]])
+    before = _reached(element.id, lambda at: [flow.fields.source for flow in graph.incoming[at]])
+    for id in sorted(after & before, key=process.order.__getitem__):
+        gateway, flows = process.elements[id], graph.outgoing[id]
+        if gateway.gateway is None or gateway.gateway.type != "parallelGateway" or len(flows) < 2:
+            continue
+        if any(flow.fields.target not in after & before for flow in flows):
+            yield _choice(process, gateway)
+
+
+def _reached(id: str, following: Callable[[str], list[str]]) -> set[str]:
+    pending, reached = [id], {id}
+    while pending:
+        new = [other for other in following(pending.pop()) if other not in reached]
+        reached.update(new)
+        pending += new
+    return reached
+
+
 def _asking(process: CheckedProcess, element: Element) -> Iterator[Repair]:
     """A gateway that waits for events, where somebody has to do something instead, asks which way is taken."""
     sources = (process.elements[flow.fields.source] for flow in process.graph.incoming[element.id])
     for gateway in (element, *sources):
         if gateway.gateway is None or gateway.gateway.type != "eventBasedGateway":
             continue
-        who = who_is_asked(process, gateway)
-        ask = {"who": who, "choices": choice_labels(gateway, process.graph)}
-        words = f"{asked_words(who, process, gateway)} chooses which way is taken at {_inside(process.drawn(gateway))}."
-        yield Repair("asks", words, {gateway.id: {"type": "exclusiveGateway", "ask": ask}})
+        yield _choice(process, gateway)
+
+
+def _choice(process: CheckedProcess, gateway: Element) -> Repair:
+    who = who_is_asked(process, gateway)
+    ask = {"who": who, "choices": choice_labels(gateway, process.graph)}
+    words = f"{asked_words(who, process, gateway)} chooses which way is taken at {_inside(process.drawn(gateway))}."
+    return Repair("asks", words, {gateway.id: {"type": "exclusiveGateway", "ask": ask}})
 
 
 def _inside(words: str) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from penstock.errors import ProcessInvalid
 from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.todos.checked import CheckedDrawing
 from penstock.lang.process.todos.contract import Todo, TodoPlace, TodoType, element_todo
 from penstock.lang.process.todos.edit import entry_of, known_members, refusal, text_at, with_fields
+from penstock.lang.process.todos.expressions import checked_expression
 from penstock.lang.process.todos.person import PERSON, fields_for_person, form_of, person_proposal
 
 KIND = "service"
@@ -38,13 +40,36 @@ def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:
     known_members(given, "tool", "agent", "job", "by")
     if given == PERSON:
         _, entry = entry_of(drawing, at)
-        instead = fields_for_person(entry, given) if entry.get("tool") or entry.get("job") else {}
-        return with_fields(drawing, at, instead or {"agent_mode": "MANUAL"})
+        if not entry.get("tool") and not entry.get("job"):
+            return with_fields(drawing, at, {"agent_mode": "MANUAL"})
+        shown = {"params": _read(entry["params"])} if isinstance(entry.get("params"), dict) else {}
+        return with_fields(drawing, at, {**fields_for_person(entry, given), **shown})
     (name, *more) = given or [""]
     if more or name not in ("tool", "agent", "job"):
         raise refusal("missing_field", "An answer says one of tool, agent, job and by.", "", _HINT)
     mode = {"agent_mode": "AUTONOMOUS"} if name == "agent" else {}
     return with_fields(drawing, at, {name: text_at(given, name, _HINT), **mode})
+
+
+def _read(params: dict[str, Any]) -> dict[str, Any]:
+    """What it was to be given, for the person to see, without what nobody can read."""
+    return {name: value for name, value in params.items() if all(map(_reads, _texts(value)))}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in inner:
+        yield from _texts(part)
+    if isinstance(value, str) and value.startswith(("${", "#{", "=")):
+        yield value
+
+
+def _reads(text: str) -> bool:
+    try:
+        checked_expression(text, "")
+    except ProcessInvalid:
+        return False
+    return True
 
 
 TODO = TodoType(KIND, find, answer, "What does the service task?", _RULES)

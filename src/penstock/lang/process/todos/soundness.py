@@ -17,7 +17,7 @@ KIND = "soundness"
 #: what a small change of the drawing could put right
 _RULES = (
     "unsound", "start_with_incoming", "end_with_outgoing", "event_sub_process_start", "event_gateway_target",
-    "bpmn_not_supported",
+    "bpmn_not_supported", "UNBOUNDED_LOOP", "cycle_without_choice",
 )  # fmt: skip
 _TYPES = ["exclusiveGateway", "parallelGateway", "inclusiveGateway"]
 _POSITIONS = ("throw", "catch")
