@@ -310,8 +310,8 @@ async def test_one_in_another_and_in_a_transaction(tmp_path: Path) -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
-    "a start event": (event("X", "start", parent="S"), "ad_hoc_element", "X"),
-    "an end event": (event("X", "end", parent="S"), "ad_hoc_element", "X"),
+    "a start by a message": (event("X", "start", "message", message="m", parent="S"), "ad_hoc_element", "X"),
+    "an end of everything": (event("X", "end", "terminate", parent="S"), "ad_hoc_element", "X"),
     "an event that nothing leads to": (event("X", "catch", "message", message="m", parent="S"), "ad_hoc_element", "X"),
     "a gateway that nothing leads to": (gateway("X", "parallel", parent="S"), "ad_hoc_element", "X"),
 }  # fmt: skip
@@ -322,7 +322,23 @@ def test_what_cannot_be_chosen_is_refused_by_name(name: str) -> None:
     """P-X.25, BPMN 10.3.5: «The list of BPMN elements that MUST NOT be used in an Ad-Hoc Sub-Process: Start Event, End
     Event»."""
     element, rule, node = WRONG[name]
-    assert (rule, node) in [(each.rule, each.node) for each in findings(ad_hoc(more=(element,)))]
+    assert (rule, node) in [(e.rule, e.node) for e in findings(ad_hoc(more=(element,))) if e.severity == "error"]
+
+
+@awaited
+async def test_start_and_end_events_of_careless_drawings_do_no_harm(tmp_path: Path) -> None:
+    """P-X.25, BPMN 10.3.5: drawn all the same, they are told: what the start leads to is chosen, and an end ends its
+    own path."""
+    around = (event("N", "start", parent="S"), event("E", "end", parent="S"))
+    document = ad_hoc(more=around, ways=("N>A", "A>E"))
+    assert [(each.severity, each.rule, each.node) for each in findings(document)] == [
+        ("warning", "ad_hoc_element", "N"), ("warning", "ad_hoc_element", "E")
+    ]  # fmt: skip
+    async with Office(tmp_path) as office:
+        run = await at_the_question(office, document)
+        await choose(run, "A", "B")
+        await run.submit("A")
+        assert sorted(run.open()) == ["B", "S.ask"]
 
 
 XML = """<?xml version="1.0"?><definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL"

@@ -93,6 +93,18 @@ async def test_its_own_handler_undoes_it_as_a_whole(tmp_path: Path) -> None:
 
 
 @awaited
+async def test_a_handler_of_several_instances_undoes_them_as_a_whole(tmp_path: Path) -> None:
+    """P-X.18, BPMN 13.5.5: named by a throw event like the handler of one."""
+    throw = event("U", "throw", "compensation", activity="T")
+    document = booking(throw, task("Z"), ways=("N>U", "U>Z"), compensation="undo_t", multi={"count": 1})
+    async with Office(tmp_path) as office:
+        run = await office.start(document)
+        await cancelled(run, no=False)
+        await run.submit("N")
+        assert undone(office) == ["undo_t"] and run.open() == ["Z"]
+
+
+@awaited
 async def test_only_the_round_that_is_cancelled_is_undone(tmp_path: Path) -> None:
     """P-X.25, BPMN 10.3.5: «inside the Transaction»: what an earlier round of a loop around it has done stays."""
     again = gateway("G", conditions={"G>T": "more == true", "default": "G>Z"})

@@ -101,12 +101,20 @@ class ProcessGraph:
         return not all(waits_for_events(self.definition.elements[flow.fields.source]) for flow in self.incoming[id])
 
     def starts(self, level: str) -> list[Element]:
-        """Where a level begins: at its start events, else at everything without an incoming flow (P-X.35)."""
+        """Where a level begins: at its start events, else at everything without an incoming flow (P-X.35). In an ad-hoc
+        sub-process: what may be chosen."""
         elements = [self.definition.elements[id] for id in self.children.get(level, ())]
+        if self.is_ad_hoc(level):
+            return [element for element in elements if element.activity is not None and self._is_chosen(element)]
         begins = [element for element in elements if is_start_event(element) or self.instantiates(element)]
         if begins:
             return begins
         return [element for element in elements if not self.incoming[element.id] and not self.off_path(element)]
+
+    def _is_chosen(self, element: Element) -> bool:
+        """Of an ad-hoc sub-process: a step to which at most a start event leads, which begins nothing there."""
+        sources = (self.definition.elements[flow.fields.source] for flow in self.incoming[element.id])
+        return not self.off_path(element) and all(is_start_event(source) for source in sources)
 
     def alternatives(self) -> list[Alternative]:
         """The ways in which the process may begin; none where it has no start events and nothing that begins it."""

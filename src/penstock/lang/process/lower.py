@@ -98,8 +98,11 @@ def _lower_elements(
 
 
 def _is_lowered(element: Element, graph: ProcessGraph) -> bool:
-    """Compensation handlers are part of what they undo, and a compensation event only links to one."""
+    """Compensation handlers are part of what they undo, a compensation event only links to one, and a start event of an
+    ad-hoc sub-process begins nothing."""
     event = element.event
+    if is_start_event(element) and graph.is_ad_hoc(element.fields.parent):
+        return False
     if event is not None and event.position == "boundary" and event.trigger == "compensation":
         return False
     return element.id not in graph.compensation_handlers

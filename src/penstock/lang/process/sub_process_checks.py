@@ -37,14 +37,23 @@ def _check_ad_hoc(element: Element, ad_hoc: AdHoc, shared: SharedContext) -> Non
     for id in graph.children.get(element.id, ()):
         inner = shared.definition.elements[id]
         if inner.event is not None and inner.event.position in ("start", "end"):
-            message = f"The ad-hoc sub-process «{element.name}» holds the {inner.event.position} event «{inner.name}»."
-            hint = "Remove it: somebody chooses what is done, and says when it is finished."
+            _check_begin_or_end(element, inner, inner.event, shared)
         elif inner.activity is None and not graph.incoming[id] and not graph.off_path(inner):
             message = f"Nothing in the ad-hoc sub-process «{element.name}» leads to «{inner.name}»."
             hint = "Lead a step to it, for only tasks and sub-processes are chosen; or draw an event sub-process."
-        else:
-            continue
-        shared.context_of(inner).error("ad_hoc_element", message, hint=hint)
+            shared.context_of(inner).error("ad_hoc_element", message, hint=hint)
+
+
+def _check_begin_or_end(owner: Element, inner: Element, event: EventFields, shared: SharedContext) -> None:
+    """What begins nothing, or ends nothing but its own path, may stay; else it would run otherwise than it is drawn."""
+    targets = [shared.definition.elements[flow.fields.target] for flow in shared.graph.outgoing[inner.id]]
+    harmless = event.trigger not in ("terminate", "cancel")
+    if event.position == "start":
+        harmless = event.trigger == "none" and all(target.activity is not None for target in targets)
+    message = f"The ad-hoc sub-process «{owner.name}» holds the {event.position} event «{inner.name}»."
+    hint = "Remove it: somebody chooses what is done, and says when it is finished."
+    context = shared.context_of(inner)
+    (context.warning if harmless else context.error)("ad_hoc_element", message, hint=hint)
 
 
 def _check_transaction(element: Element, f: ActivityFields, shared: SharedContext) -> None:

@@ -181,7 +181,7 @@ def _compensated_activities(context: LoweringContext) -> tuple[str, ...]:
 
 def _compensated_with(target: Element, shared: SharedContext) -> Iterator[str]:
     """BPMN 13.5.5: what is done in a sub-process is compensated with it, unless it has a handler of its own."""
-    yield from dict.fromkeys((core_id(target), target.id))  # of several sub-processes the scope has the handler
+    yield target.id if shared.graph.is_embedded(target) else core_id(target)
     if target.undo is None and not shared.graph.boundary_handler(target.id):
         for id in shared.graph.children.get(target.id, ()):
             if (inner := shared.definition.elements[id]).activity is not None:
