@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.serving import Server, until
 from tests.browser.conftest import Open, Watch
-from tests.browser.drafts import FILE, TITLE, brought, draft_of, invoice, purchase
+from tests.browser.drafts import FILE, TITLE, brought, draft_of, invoice, number_of, purchase
 from tests.browser.processes import look
 from tests.browser.runs import ADMIN, MANAGER, OPERATOR
 from tests.browser.walking import AXE, EYE, look_at_dialog
@@ -52,7 +52,7 @@ def test_a_file_becomes_a_draft_is_finished_beside_its_picture_and_runs(server: 
     expect(page.get_by_role("heading", level=1)).to_contain_text(TITLE)
     expect(page.locator(".draft-about")).to_contain_text("잃은 요소 0")
     expect(page.locator(".draft-about")).to_contain_text("풀 2 · 단계 10 · 흐름 16 · 메시지 2")
-    expect(page.locator(".draft-why")).to_contain_text("2개는 제안을 받으면 끝나고, 타이머 ‘늦으면’은 값을 적어야 해요.")
+    expect(page.locator(".draft-why")).to_contain_text("2개는 제안을 받으면 끝나고, 타이머 ‘늦으면’은 값을 적")
     release = page.get_by_role("button", name="릴리스하기")
     expect(release).to_be_disabled()
     expect(page.locator(".todos-foot")).to_contain_text("할 일이 3개 남아 릴리스할 수 없어요. 끝나면 v1이 돼요.")
@@ -90,7 +90,7 @@ def _one_to_do(page: Any) -> None:
     card = _card(page, 1)
     expect(card).to_contain_text("갈림길 ‘승인?’에 조건이 없어요")
     expect(card).to_contain_text("이 갈림길은 앞 단계 담당자에게 묻기: 반려 / 승인")
-    expect(card).to_contain_text("‘요청 검토’를 끝낸 팀장이 고르면 그 길로 가요.")
+    expect(card).to_contain_text("‘요청 검토’를 끝낸 사람이 고르면 그 길로 가요.")
     expect(card.locator(".todo-choices li")).to_have_text(["반려반려됨", "승인발주서 작성"])
     card.get_by_role("button", name="제안 받기").click()
     _said(page, "‘승인?’: 제안을 받았어요")
@@ -148,6 +148,8 @@ def test_what_the_proposals_add_is_seen_before_they_are_taken(server: Server, wi
     page.get_by_role("button", name="목록").click()
     expect(page.get_by_role("region", name="공급사")).to_contain_text("출하 준비")
     page.get_by_role("button", name="그물").click()
+    expect(page.locator(".draft-nonet")).to_contain_text("아직 그물로 그릴 수 없어요")  # its timer has no time
+    page.get_by_role("button", name="공급", exact=True).click()
     expect(page.locator(".net-node").first).to_be_visible()
 
 
@@ -248,8 +250,27 @@ def test_what_the_tool_wrote_is_shown_in_its_own_words(server: Server, window: O
     expect(page.locator(".draft-panel")).to_contain_text("${initiator}")
 
 
+def test_a_lane_says_who_does_its_work(server: Server, window: Open) -> None:
+    """P-X.13, P-X.25: a lane may stay open; its name is proposed as the role, and another one can be named."""
+    draft = brought(server, purchase("lanes", lanes=True))
+    page = window(ADMIN)
+    no = number_of(draft, "lane_role")
+    _open(page, draft, f"?todo={no}")
+    card = _card(page, no)
+    expect(card).to_contain_text("레인 ‘요청자’의 일을 할 사람이 없어요")
+    expect(card).to_contain_text("안 해도 돼요")
+    expect(card).to_contain_text("‘요청자’는 이 일을 하는 역할")
+    expect(page.locator(".draft-why")).to_contain_text("안 해도 되는 일이 3개 있어요")
+    card.get_by_role("button", name="직접 쓰기").click()
+    card.get_by_label("누가 하나요?").select_option("그룹")
+    card.get_by_label("그룹 이름").fill("line_a")
+    card.get_by_role("button", name="이 사람으로 정하기").click()
+    _said(page, "답을 저장했어요")
+    expect(page.locator(".todos-done")).to_contain_text("담당: line_a 그룹")
+
+
 def test_drafts_are_listed_and_deleted(server: Server, window: Open) -> None:
-    """Above the definitions stand the drafts with what is left of them; who may only look brings and answers nothing."""
+    """Above the definitions stand the drafts with what is left of them; a reader brings and answers nothing."""
     draft = brought(server, invoice("invoice_list"))
     page = window(ADMIN)
     page.goto("/definitions")
@@ -261,8 +282,9 @@ def test_drafts_are_listed_and_deleted(server: Server, window: Open) -> None:
     viewer.goto("/definitions")
     expect(viewer.locator(".drafts")).to_contain_text("송장 확인")
     expect(viewer.get_by_role("button", name="BPMN 파일 가져오기")).to_have_count(0)
-    _open(viewer, draft, "?todo=1")
-    expect(_card(viewer, 1).get_by_role("button", name="제안 받기")).to_be_disabled()
+    no = number_of(draft, "gateway_conditions")
+    _open(viewer, draft, f"?todo={no}")
+    expect(_card(viewer, no).get_by_role("button", name="제안 받기")).to_be_disabled()
     page.get_by_role("button", name="그 밖에").click()
     page.get_by_role("button", name="초안 지우기").click()
     look_at_dialog(page)

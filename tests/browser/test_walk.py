@@ -10,6 +10,7 @@ import pytest
 
 from tests.api.serving import ROOT, Server
 from tests.browser.conftest import CONSOLE, PHONE, Open, Watch
+from tests.browser.drafts import brought, invoice, purchase
 from tests.browser.processes import STORY, drafted, mined, received, undone
 from tests.browser.runs import ALARM, DEVIATION, MANAGER, begin, failed, finished, waiting
 from tests.browser.walking import AXE, EYE, walk
@@ -31,6 +32,8 @@ def routes(server: Server) -> list[str]:
     held, done, bad = waiting(server), finished(server), failed(server)
     event = begin(server, DEVIATION, {"line_id": "L01"}, "WAITING")
     todo, draft, gone = received(server), drafted(server), undone(server)
+    files = purchase("walk", lanes=True), invoice("bill_walk")
+    drawn, bill = (brought(server, text)["definitions"][0]["id"] for text in files)
     return [
         "/", "/?scope=site", "/ops", "/ops/dead-letters", "/ops/deployments", "/pipelines", "/pipelines/usage",
         "/ops/rules", "/ops/rules?tab=feel", "/ops/rules/quality_rules_v2",
@@ -46,6 +49,9 @@ def routes(server: Server) -> list[str]:
         f"/runs/{draft}?view=net&tab=work", f"/runs/{draft}?view=list", f"/runs/{gone}", f"/runs/{gone}?mode=time",
         f"/runs/{gone}?at=20", f"/inbox/{todo}/receive", f"/inbox/{draft}/classify",
         f"/definitions/{STORY}?node=classify", f"/definitions/{STORY}?tab=source&view=list&node=has_issue_gw",
+        f"/definitions/{drawn}/v/1", f"/definitions/{drawn}/v/1?todo=4&show=open",
+        f"/definitions/{drawn}/v/1?view=list&node=ship", f"/definitions/{drawn}/v/1?look=after",
+        f"/definitions/{bill}/v/1?node=pay", f"/definitions/{bill}/v/1?view=net", f"/definitions/{STORY}/v/1",
         f"/definitions/{mined(server, 'walked')}", f"/runs/{gone}?node=register&tab=work",
     ]  # fmt: skip
 

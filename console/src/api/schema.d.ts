@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 78361a62ec3c5051d436c99f24eca534c7c7233b29dbb50d4eb85dc88127fc46.
+ * Made from 5a2f2fade86a7d8c0e5f53e21b62398cec0d5cf1db79c63f35b3c64c4420843d.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -866,6 +866,11 @@ export interface components {
             id: string;
             name: string;
             steps: number;
+        };
+        DraftDocuments: {
+            definitions: {
+                [key: string]: unknown;
+            }[];
         };
         DraftLineOut: {
             by_hand: number;

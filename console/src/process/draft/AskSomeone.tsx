@@ -1,4 +1,4 @@
-/** Whom a gateway asks instead of the one who is proposed. */
+/** Who is asked, or does it, instead of the one who is proposed. */
 import { useId, useState, type FormEvent, type ReactNode } from "react";
 import { Button } from "../../components";
 import { useSession } from "../../shell/session";
@@ -9,11 +9,11 @@ const KINDS = ["previous", "initiator", "anyone", "role", "group", "user"] as co
 type Kind = (typeof KINDS)[number];
 const NAMED: readonly Kind[] = ["role", "group", "user"];
 
-export function AskSomeone({ who, disabled, onSend, onCancel }: { who: string; disabled: boolean; onSend: (who: string) => void; onCancel: () => void }): ReactNode {
+export function AskSomeone({ who, previous, label, act, disabled, onSend, onCancel }: { who: string; /** There is a step before. */ previous: boolean; label: string; act: string; disabled: boolean; onSend: (who: string) => void; onCancel: () => void }): ReactNode {
   const { t, d } = useDraftWords();
   const { users } = useSession();
   const id = useId();
-  const [kind, setKind] = useState<Kind>(who === "initiator" ? "role" : "initiator");
+  const [kind, setKind] = useState<Kind>(who === "initiator" || !previous ? "role" : "initiator");
   const [name, setName] = useState("");
   const [empty, setEmpty] = useState(false);
   const named = NAMED.includes(kind);
@@ -25,8 +25,8 @@ export function AskSomeone({ who, disabled, onSend, onCancel }: { who: string; d
   };
   return (
     <form className="todo-form" onSubmit={send}>
-      <label className="label" htmlFor={`${id}-kind`}>{d.askWho}</label>
-      <select id={`${id}-kind`} className="input" autoFocus value={kind} onChange={(event) => { setKind(event.target.value as Kind); setName(""); setEmpty(false); }}>{KINDS.filter((each) => each !== who).map((each) => <option key={each} value={each}>{d.askKinds[each]}</option>)}</select>
+      <label className="label" htmlFor={`${id}-kind`}>{label}</label>
+      <select id={`${id}-kind`} className="input" autoFocus value={kind} onChange={(event) => { setKind(event.target.value as Kind); setName(""); setEmpty(false); }}>{KINDS.filter((each) => each !== who && (previous || each !== "previous")).map((each) => <option key={each} value={each}>{d.askKinds[each]}</option>)}</select>
       {named && (
         <>
           <label className="sr" htmlFor={`${id}-name`}>{d.askName[kind]}</label>
@@ -35,7 +35,7 @@ export function AskSomeone({ who, disabled, onSend, onCancel }: { who: string; d
           {empty && <p className="bad">{d.askNeeded}</p>}
         </>
       )}
-      <div className="todo-acts"><Button type="submit" look="primary" disabled={disabled}>{d.askDo}</Button><Button look="quiet" onClick={onCancel}>{d.cancel}</Button></div>
+      <div className="todo-acts"><Button type="submit" look="primary" disabled={disabled}>{act}</Button><Button look="quiet" onClick={onCancel}>{d.cancel}</Button></div>
     </form>
   );
 }

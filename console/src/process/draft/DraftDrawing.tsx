@@ -44,7 +44,7 @@ export default function DraftDrawing({ xml, file, todos, additions, taken, todo,
   const selected = todo ? placeOf(file, todo) : element;
   useEffect(() => {
     const shape = selected ? (drawn?.shapes.get(selected) ?? drawn?.connections.find(({ id }) => id === selected)) : null;
-    if (drawn && shape && !file.processes.some(({ pool }) => pool === selected)) drawn.bringIntoView(shape);
+    if (drawn && shape && !isRoom(shape.id, file)) drawn.bringIntoView(shape);
   }, [drawn, selected]);
   const move = (id: string, event: KeyboardEvent) => {
     if (!event.key.startsWith("Arrow")) return;
@@ -61,7 +61,7 @@ export default function DraftDrawing({ xml, file, todos, additions, taken, todo,
         <button type="button" className={`bpmn-hit ${selected === shape.id ? "draft-selected" : ""}`} data-node={shape.id} aria-pressed={selected === shape.id} onClick={() => pick(shape.id)} onKeyDown={(event) => move(shape.id, event)}><span className="sr">{file.elements.get(shape.id)?.name || d.elements[file.elements.get(shape.id)?.type ?? ""] || shape.id}</span></button>,
         drawn.box(shape), shape.id))}
       {drawn && marks.map(({ place, todos: own }) => {
-        const box = badgeBox(drawn, place);
+        const box = badgeBox(drawn, place, file);
         return box && createPortal(<span className="draft-nos">{own.map((each) => <Badge key={each.key} todo={each} taken={taken} selected={each.key === todo?.key} onTodo={onTodo} />)}</span>, box, `mark ${place}`);
       })}
       {drawn && [...additions.labels].map(([flow, { text, todo: of }]) => {
@@ -77,7 +77,8 @@ export default function DraftDrawing({ xml, file, todos, additions, taken, todo,
 }
 
 /** Pools and what holds other elements are not covered by a button: one could not press what is inside. */
-const isStep = (shape: Element, file: DrawingFile): boolean => !!file.elements.get(shape.id) && file.elements.get(shape.id)?.type !== "participant" && !shape.children?.some((child) => !child.labelTarget);
+const isRoom = (id: string, file: DrawingFile): boolean => ["participant", "lane"].includes(file.elements.get(id)?.type ?? "");
+const isStep = (shape: Element, file: DrawingFile): boolean => file.elements.has(shape.id) && !isRoom(shape.id, file) && !shape.children?.some((child) => !child.labelTarget);
 
 function marksOf(todos: Todo[], file: DrawingFile): Mark[] {
   const places = new Map<string, Todo[]>();
@@ -92,9 +93,10 @@ const connectionOf = (drawn: Drawn, id: string): Element | undefined => drawn.co
 
 const isNamedAbove = (drawn: Drawn, shape: Element): boolean => (drawn.labels.get(shape.id)?.y ?? Infinity) < (shape.y ?? 0);
 
-/** The upper right corner of an element, the lower one when its name stands above it, or the middle of a flow. */
-function badgeBox(drawn: Drawn, place: string): HTMLElement | null {
+/** The heading of a lane; the upper right corner of an element, the lower one when its name stands above it, or the middle of a flow. */
+function badgeBox(drawn: Drawn, place: string, file: DrawingFile): HTMLElement | null {
   const shape = drawn.shapes.get(place);
+  if (shape && file.elements.get(place)?.type === "lane") return drawn.spot(shape, "todo", { left: HEADING / 2, top: HEADING / 2 + 2 });
   if (shape) return drawn.spot(shape, "todo", { left: shape.width ?? 0, top: isNamedAbove(drawn, shape) ? (shape.height ?? 0) : 0 });
   const flow = connectionOf(drawn, place);
   return flow?.waypoints ? drawn.spot(flow, "todo", middleOf(flow.waypoints)) : null;
@@ -126,7 +128,7 @@ function classesOf(marks: Mark[], additions: Additions, file: DrawingFile, taken
   for (const { place, todos } of marks) {
     const open = todos.some((todo) => todo.state === "open" && !(taken && todo.proposals.length > 0));
     const shape = drawn.shapes.get(place)?.id ?? connectionOf(drawn, place)?.id;
-    if (open && shape) classes.set(shape, file.elements.get(place)?.type === "participant" ? "draft-pool" : file.flows.has(place) ? "draft-flow" : "draft-open");
+    if (open && shape && file.elements.get(place)?.type !== "lane") classes.set(shape, file.elements.get(place)?.type === "participant" ? "draft-pool" : file.flows.has(place) ? "draft-flow" : "draft-open");
   }
   if (!taken) for (const flow of additions.flows) if (connectionOf(drawn, flow)) {
     classes.set(flow, "draft-flow");
@@ -144,5 +146,5 @@ function Badge({ todo, taken, selected, onTodo }: { todo: Todo; taken: boolean; 
   const { t, d } = useDraftWords();
   const done = todo.state === "done" || (taken && todo.proposals.length > 0);
   const title = titleOf(todo, t).text;
-  return <button type="button" className={`draft-no ${done ? "tone-done draft-no-done" : "tone-held"}`} data-todo={todo.no} aria-pressed={selected} title={title} onClick={() => onTodo(todo)}>{done ? <Check size={12} strokeWidth={3} aria-hidden /> : <span aria-hidden>{todo.no}</span>}<span className="sr">{done ? d.markDone(todo.no, title) : d.markOpen(todo.no, title)}</span></button>;
+  return <button type="button" className={`draft-no ${done ? "tone-done draft-no-done" : "tone-held"}`} data-todo={todo.no} data-kind={todo.kind} aria-pressed={selected} title={title} onClick={() => onTodo(todo)}>{done ? <Check size={12} strokeWidth={3} aria-hidden /> : <span aria-hidden>{todo.no}</span>}<span className="sr">{done ? d.markDone(todo.no, title) : d.markOpen(todo.no, title)}</span></button>;
 }

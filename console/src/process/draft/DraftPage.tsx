@@ -6,7 +6,6 @@ import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { ApiError } from "../../api/client";
 import { Empty, Failed, Skeleton } from "../../components";
 import { toast } from "../../components/toast";
-import { useInspection } from "../../definitions/inspection";
 import type { Playback } from "../../definitions/DrawingPane";
 import { definitionPath } from "../../definitions/requests";
 import type { DraftPageProps } from "../../languages/contract";
@@ -25,7 +24,7 @@ import { leaveDraft } from "./requests";
 import { RemoveDraft } from "./RemoveDraft";
 import { SoundnessStrip } from "./SoundnessStrip";
 import { useDraftWords } from "./speech";
-import { useAcceptedText, useDrawnText } from "./texts";
+import { useAcceptedText, useDrawnText, useInspectedDefinition } from "./texts";
 import { TodoPanel } from "./TodoPanel";
 import type { Way } from "./TodoCard";
 import { hasProposal, mayRelease, missingTodos, openTodos, type Released, type Todo } from "./types";
@@ -56,11 +55,13 @@ function Workbench({ work, reload, onReleased }: { work: DraftWork; reload: () =
   const ready = draft.todos.filter(hasProposal).length;
   const preview = look === "after" && ready > 0;
   const drawn = useDrawnText(draft);
-  const accepted = useAcceptedText(draft, preview || search.get("view") === "net" || draft.soundness.status === "unsound");
-  const inspection = useInspection(accepted.text, 0);
+  const accepted = useAcceptedText(draft, preview);
   const file = useMemo(() => readFile(drawn.text ?? ""), [drawn.text]);
   const chosen = draft.todos.find(({ no }) => String(no) === search.get("todo")) ?? null;
   const element = chosen ? null : search.get("node");
+  const doubtful = draft.todos.find(({ kind, state }) => kind === "soundness" && state === "open")?.process;
+  const definition = search.get("of") ?? doubtful ?? draft.definitions[0]?.id ?? "";
+  const inspection = useInspectedDefinition(draft, search.get("view") === "net" || draft.soundness.status === "unsound", definition);
   const select = (todo: Todo | null) => { setWay(null); setSearch({ todo: todo ? String(todo.no) : null, node: null }); };
   const pick = (node: string | null) => { setWay(null); setSearch({ todo: null, node }); };
   const mayWrite = may(me, "definition.write");
@@ -104,7 +105,7 @@ function Workbench({ work, reload, onReleased }: { work: DraftWork; reload: () =
       <WhyBar draft={draft} preview={preview} mayWrite={mayWrite} busy={work.busy} onPreview={() => setLook(preview ? null : "after")} onAcceptAll={() => setDialog("accept")} />
       <div className="draft-body">
         <div className="draft-left">
-          <DraftPicture draft={draft} file={file} xml={preview ? (accepted.text ?? drawn.text) : drawn.text} error={drawn.error} preview={preview} inspected={inspection.inspected} inspecting={inspection.busy || (accepted.text === null && !accepted.error)} playback={playback} onPlay={setPlayback} todo={chosen} element={element} onTodo={select} onElement={pick} />
+          <DraftPicture draft={draft} file={file} xml={preview ? (accepted.text ?? drawn.text) : drawn.text} error={drawn.error} preview={preview} definition={definition} inspected={inspection.inspected} inspecting={inspection.busy} playback={playback} onPlay={setPlayback} todo={chosen} element={element} onTodo={select} onElement={pick} />
           <SoundnessStrip draft={draft} inspected={inspection.inspected} playing={playback !== null} onPlay={(play) => setPlayback(play ? { level: inspection.inspected?.soundness.findIndex(({ steps }) => steps.length > 0) ?? 0, step: 0, manual: false } : null)} onTodo={select} onElement={pick} />
         </div>
         <aside className="draft-panel" aria-label={d.panel}>

@@ -23,6 +23,8 @@ interface Props {
   xml: string | null;
   error: unknown;
   preview: boolean;
+  /** The one whose net is shown. */
+  definition: string;
   inspected: Inspected | null;
   inspecting: boolean;
   playback: Playback | null;
@@ -33,11 +35,12 @@ interface Props {
   onElement: (id: string | null) => void;
 }
 
-export function DraftPicture({ draft, file, xml, error, preview, inspected, inspecting, playback, onPlay, todo, element, onTodo, onElement }: Props): ReactNode {
+export function DraftPicture({ draft, file, xml, error, preview, definition, inspected, inspecting, playback, onPlay, todo, element, onTodo, onElement }: Props): ReactNode {
   const { d } = useDraftWords();
   const phone = useNarrow();
   const [show, setShow] = useParam("show");
   const [wanted, setView] = useParam("view");
+  const [, setDefinition] = useParam("of");
   const [broken, setBroken] = useState(false);
   const additions = useMemo(() => additionsOf(draft, file), [draft, file]);
   const open = openTodos(draft);
@@ -49,6 +52,7 @@ export function DraftPicture({ draft, file, xml, error, preview, inspected, insp
     <div className={`def-picture draft-picture ${preview ? "draft-preview" : ""}`}>
       <div className="run-tools">
         <Segment label={d.filter} value={show === "open" ? "open" : "all"} onChange={(next) => setShow(next === "open" ? "open" : null)} options={[{ id: "open", text: d.filterOpen(open.length), icon: CircleDot }, { id: "all", text: d.filterAll(draft.todos.length), icon: Layers }]} />
+        {view === "net" && draft.definitions.length > 1 && <Segment label={d.definitionOf} value={definition} onChange={setDefinition} options={draft.definitions.map(({ id, name }) => ({ id, text: name }))} />}
         <span className="grow" />
         {!phone && <Segment label={d.views} value={view} onChange={(next) => setView(next === "bpmn" ? null : next)} options={[{ id: "bpmn", text: d.bpmn, icon: Workflow }, { id: "net", text: d.net, icon: Waypoints }, { id: "list", text: d.list, icon: List }]} />}
       </div>

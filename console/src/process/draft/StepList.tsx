@@ -28,6 +28,7 @@ export function StepList({ file, todos, selected, onTodo, onElement }: Props): R
           <h3>{process.pool ? <button type="button" className="linklike" onClick={() => pick(process.pool)}>{process.name}</button> : process.name} {process.pool && nos(process.pool)}</h3>
           {process.elements.length === 0 && <p className="dim">{d.emptyPool}</p>}
           <ol>
+            {[...file.elements.values()].filter((lane) => lane.type === "lane" && lane.process === process.id && at(lane.id).length > 0).map((lane) => <li key={lane.id}><Step element={lane} selected={selected === lane.id} onPick={() => pick(lane.id)}>{nos(lane.id)}</Step></li>)}
             {process.elements.map((element) => (
               <li key={element.id}>
                 <Step element={element} selected={selected === element.id} onPick={() => pick(element.id)}>{nos(element.id)}</Step>

@@ -37,6 +37,7 @@ export function TodoCard({ work, todo, file, selected, way, may, onWay, onSelect
   const proposal = todo.proposals[0];
   const timed = asksTime(todo.form);
   const writable = Object.keys(todo.form.properties ?? {}).length > 0;
+  const names = Object.keys(todo.form.properties ?? {}).join() === "who" && todo.form.properties?.["who"]?.type === "string";
   const disabled = !may || work.busy;
   const finished = (done: boolean) => { if (done) onDone(); return done; };
   const take = (n: number) => void work.take(todo, n).then(finished);
@@ -63,8 +64,9 @@ export function TodoCard({ work, todo, file, selected, way, may, onWay, onSelect
           {proposal && askOf(proposal.answer) && <Button look="quiet" disabled={disabled} onClick={() => onWay("ask")}>{d.askOther}</Button>}
         </div>
       )}
-      {selected && way === "write" && <WrittenAnswer work={work} todo={todo} file={file} disabled={disabled} onSend={write} onCancel={() => onWay(null)} />}
-      {selected && way === "ask" && proposal && <AskSomeone who={askOf(proposal.answer)?.who ?? ""} disabled={disabled} onSend={(who) => void write(askedBy(proposal.answer, who))} onCancel={() => onWay(null)} />}
+      {selected && way === "write" && names && <AskSomeone who="" previous={false} label={d.whoDoes} act={d.whoDoesDo} disabled={disabled} onSend={(who) => void write({ who })} onCancel={() => onWay(null)} />}
+      {selected && way === "write" && !names && <WrittenAnswer work={work} todo={todo} file={file} disabled={disabled} onSend={write} onCancel={() => onWay(null)} />}
+      {selected && way === "ask" && proposal && <AskSomeone who={askOf(proposal.answer)?.who ?? ""} previous label={d.askWho} act={d.askDo} disabled={disabled} onSend={(who) => void write(askedBy(proposal.answer, who))} onCancel={() => onWay(null)} />}
       {refused && <p className="bad" role="alert"><CircleX size={13} aria-hidden />{refused}</p>}
     </li>
   );

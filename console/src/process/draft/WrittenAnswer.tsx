@@ -32,6 +32,7 @@ export function WrittenAnswer({ work, todo, file, disabled, onSend, onCancel }: 
   return (
     <form ref={form} className="todo-form" onSubmit={send}>
       <SchemaForm schema={schema} value={value} errors={errors} disabled={disabled} onChange={(next) => { setErrors({}); setTyped(next); }} />
+      {(schema.oneOf?.length ?? 0) > 2 && Object.keys(schema.properties ?? {}).length > 1 && !schema.properties?.["conditions"] && <p className="dim small">{d.oneOfThese}</p>}
       <div className="todo-acts"><Button type="submit" look="primary" disabled={disabled}>{d.save}</Button><Button look="quiet" onClick={onCancel}>{d.cancel}</Button></div>
     </form>
   );
@@ -53,6 +54,9 @@ function inWords(todo: Todo, file: DrawingFile, d: Says): Schema {
   }
   if (fields["as"]) fields["as"] = { ...fields["as"], title: d.partAs, "x-labels": d.parts };
   if (fields["who"]) fields["who"] = { ...fields["who"], title: d.answersWho, description: d.answersHint };
+  const several = (todo.form.oneOf?.length ?? 0) > 1 && !fields["conditions"];
+  if (several) for (const name of ["by", "ask"]) delete fields[name]; // these are proposals
+  for (const [name, title] of Object.entries(d.fields)) if (fields[name]) fields[name] = { ...fields[name], title, ...(name === "code" ? {} : { maxLength: 200 }) };
   if (fields["name"] && Object.keys(fields).length === 1) fields["name"] = { ...fields["name"], title: d.nameField, maxLength: 120 };
   const required = todo.form.required?.filter((name) => name in fields);
   return { ...todo.form, properties: fields, ...(fields["conditions"] ? { required: ["conditions"] } : required ? { required } : {}) };

@@ -52,7 +52,7 @@ export function readFile(xml: string): DrawingFile {
     const id = attribute(process, "id");
     const pool = pools.find((participant) => localName(attribute(participant, "processRef")) === id);
     const elements = elementsOf(process, id);
-    for (const element of elements) file.elements.set(element.id, element);
+    for (const each of [...elements, ...of(process, "lane").map((lane) => element(lane, id, ""))]) file.elements.set(each.id, each);
     for (const flow of of(process, "sequenceFlow")) file.flows.set(attribute(flow, "id"), flowOf(flow, id, false));
     file.processes.push({ id, name: (pool && attribute(pool, "name")) || attribute(process, "name") || id, pool: pool ? attribute(pool, "id") : "", elements: alongFlow(elements, file.flows) });
   }

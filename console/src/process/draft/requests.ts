@@ -9,9 +9,13 @@ export const draftPath = (id: string): string => `${DRAFTS}/${encodeURIComponent
 /** The text of the file as it is now, or with every proposal taken. */
 export const draftFilePath = (id: string, accepted: boolean): string => `${draftPath(id)}/bpmn?accepted=${accepted}`;
 
+/** The definitions that it becomes, with every proposal taken. */
+export const draftDefinitionsPath = (id: string): string => `${draftPath(id)}/definitions?accepted=true`;
+
 /** The draft is what the server answered: it is shown at once. */
 function kept(draft: Draft): Draft {
   put(draftPath(draft.id), draft);
+  stale(draftDefinitionsPath(draft.id));
   stale(draftsPath);
   return draft;
 }
@@ -27,11 +31,11 @@ export const replaceFile = async (draft: Draft, name: string, text: string): Pro
 
 export async function removeDraft(draft: Draft): Promise<void> {
   await call(`${draftPath(draft.id)}?number=${draft.number}`, { method: "DELETE", key: newKey() });
-  stale(DRAFTS);
+  stale(draftsPath);
 }
 
 /** What has become of it is shown where the draft was, which is why the list of drafts is not asked again yet. */
-export const leaveDraft = (): void => stale(DRAFTS);
+export const leaveDraft = (): void => stale(draftsPath);
 
 /** `pending`: another person approves it first. `unsound`: its author accepts that a run may never end. */
 export async function release(draft: Draft, pending: boolean, unsound: boolean, key: string): Promise<Released> {

@@ -78,6 +78,33 @@ export function proposalText(proposal: DraftProposal, file: DrawingFile, t: Draf
     case "spoken_time": return own(says.spoken_time(timeText(textOf(proposal.facts["value"]), t, f)));
     case "definition": return own(says.definition(Number(proposal.facts["count"] ?? 0)));
     case "outside": return own(says.outside(textOf(proposal.facts["who"])));
+    case "role_of_lane": return own(says.role_of_lane(textOf(proposal.facts["role"])));
+    case "person": return own(says.person);
+    case "spoken_condition": return own(says.spoken_condition(textOf(proposal.facts["condition"])));
+    case "ask_count": return own(says.ask_count(whoText(textOf(proposal.facts["who"]), t)));
+    case "ask_again": return own(says.ask_again);
+    default: return repairText(proposal, file, t);
+  }
+}
+
+/** What is drawn otherwise: `changes` by element. */
+function repairText(proposal: DraftProposal, file: DrawingFile, t: DraftDictionary): Sentence {
+  const says = t.draft.proposals;
+  const [first] = Object.entries(isDict(proposal.answer["changes"]) ? proposal.answer["changes"] : {});
+  if (!first) return foreign(proposal.message);
+  const change = isDict(first[1]) ? first[1] : {};
+  const nameOfId = (id: string) => file.elements.get(id)?.name || id;
+  const name = nameOfId(first[0]);
+  const how = says.waits[textOf(change["type"])];
+  switch (proposal.kind) {
+    case "join": return how ? own(says.join(name, how)) : foreign(proposal.message);
+    case "joins": return how ? own(says.joins(how)) : foreign(proposal.message);
+    case "after_start": return own(says.after_start(nameOfId(textOf(change["target"]))));
+    case "passed": return own(says.passed(name));
+    case "waits": return own(says.waitsFor(name));
+    case "plain_start": return own(says.plain_start(name));
+    case "plain_end": return own(says.plain_end(name));
+    case "asks": return own(says.asks(name));
     default: return foreign(proposal.message);
   }
 }
@@ -106,11 +133,13 @@ export function answerText(todo: Todo, file: DrawingFile, t: DraftDictionary, f:
   if (ask) return `${whoText(ask.who, t)} · ${choicesOf(answer, file).map(({ label }) => label).join(" / ")}`;
   if (typeof answer["as"] === "string" && answer["as"] in t.draft.parts) return [t.draft.parts[answer["as"]], valueText(answer["who"] ?? null, f, t)].filter(Boolean).join(": ");
   if (typeof answer["kind"] === "string" && typeof answer["value"] === "string") return timeText(answer["value"], t, f);
+  if (answer["by"] === "person") return t.draft.proposals.person;
+  if (isDict(answer["changes"])) return t.draft.proposals.changed;
   return Object.values(answer).map((value) => valueText(value, f, t)).filter(Boolean).join(", ");
 }
 
 function valueText(value: Json, f: Format, t: DraftDictionary): string {
-  if (typeof value === "string" && /^(role|group|user):/.test(value)) return whoText(value, t);
+  if (typeof value === "string" && /^((role|group|user):.+|previous|initiator|anyone)$/.test(value)) return whoText(value, t);
   if (typeof value === "boolean") return value ? t.common.yes : t.common.no;
   if (Array.isArray(value)) return value.map((each) => valueText(each, f, t)).join(", ");
   if (!isDict(value)) return textOf(value);

@@ -1,7 +1,10 @@
-/** The text of a draft's file, fetched again when the drawing has changed. */
-import { useEffect, useState } from "react";
+/** The text of a draft's file, fetched again when the drawing has changed, and one of its definitions as the server checks it. */
+import { useEffect, useMemo, useState } from "react";
+import { useGet } from "../../api/cache";
 import { text } from "../../api/client";
-import { draftFilePath } from "./requests";
+import type { Dict } from "../../api/types";
+import { useInspection, type Inspection } from "../../definitions/inspection";
+import { draftDefinitionsPath, draftFilePath } from "./requests";
 import type { Draft } from "./types";
 
 export interface FileText {
@@ -20,6 +23,14 @@ export function useDrawnText(draft: Draft): FileText {
 /** The file with every proposal taken; null fetches nothing. */
 export function useAcceptedText(draft: Draft, wanted: boolean): FileText {
   return useText(wanted ? draft.id : null, String(draft.number), true);
+}
+
+/** A definition of it with every proposal taken: its net, and where a run of it would not end. */
+export function useInspectedDefinition(draft: Draft, wanted: boolean, definition: string): Inspection {
+  const { data, error } = useGet<{ definitions: Dict[] }>(wanted ? draftDefinitionsPath(draft.id) : null);
+  const document = data?.definitions.find((each) => each["process_definition_id"] === definition) ?? data?.definitions[0];
+  const inspection = useInspection(useMemo(() => (document ? JSON.stringify(document, null, 2) : null), [document]), 0);
+  return { ...inspection, busy: inspection.busy || (wanted && !data && !error) };
 }
 
 function useText(id: string | null, of: string, accepted: boolean): FileText {

@@ -113,6 +113,12 @@ class ProcessDraftOut(
     status: str = Field(examples=["open", "finished", "released"])
 
 
+class DraftDocuments(ResponseBody):
+    """ProcessDefinitions, in the order of the draft's definitions."""
+
+    definitions: list[dict[str, Any]]
+
+
 class DraftReleased(ResponseBody):
     draft: ProcessDraftOut
     definitions: list[DefinitionSaved]

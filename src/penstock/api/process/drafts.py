@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from penstock.api import paging
 from penstock.api.forwarding import Long, forwarded_when_large
+from penstock.api.problems import finding_body
 from penstock.api.process import draft_shapes as shape
 from penstock.api.process.definitions import saved_body
 from penstock.api.process.error_words import InProcessWords, same_tenant
@@ -29,7 +31,15 @@ _AGAIN: dict[int | str, dict[str, Any]] = {
 
 def _answer(draft: Draft, *, status: int = 200) -> Response:
     where = {"Location": f"/api/v1/processes/drafts/{draft.id}"} if status == 201 else None
-    return reply(shape.ProcessDraftOut, draft, status=status, headers=where)
+    return reply(shape.ProcessDraftOut, _body(draft), status=status, headers=where)
+
+
+def _body(draft: Draft) -> dict[str, Any]:
+    """With its findings in the reader's language."""
+    body: dict[str, Any] = msgspec.to_builtins(draft)
+    body["findings"] = [finding_body(finding) for finding in draft.findings]
+    body["soundness"]["findings"] = [finding_body(finding) for finding in draft.soundness.findings]
+    return body
 
 
 @router.post(
@@ -75,6 +85,22 @@ async def draft_bpmn(
         return forwarded
     text = await held.text(id, accepted=accepted)
     return Response(text.encode(), media_type="application/xml")
+
+
+@router.get(
+    "/drafts/{id}/definitions", response_model=shape.DraftDocuments, summary="The definitions that a draft becomes"
+)  # fmt: skip
+async def process_draft_definitions(
+    id: Id, door: Door, beside: Long,
+    accepted: Annotated[bool, Query(description="With all proposals taken.")] = False,
+    _: Caller = may("definition.read"),
+) -> Response:  # fmt: skip
+    """As they are now: one that is not finished does not run yet."""
+    held = Drafts(door)
+    forwarded = await beside.about(held.size(id))
+    if forwarded is not None:
+        return forwarded
+    return reply(shape.DraftDocuments, {"definitions": await held.definitions(id, accepted=accepted)})
 
 
 @router.put("/drafts/{id}", response_model=shape.ProcessDraftOut, summary="Another text in the place of a draft's")
@@ -142,7 +168,7 @@ async def release_draft(
     done = await held.release(
         id, number=asked.number, by=who.user, pending=asked.pending, unsound=asked.unsound
     )  # fmt: skip
-    body = {"draft": done.draft, "definitions": [saved_body(saved) for saved in done.definitions]}
+    body = {"draft": _body(done.draft), "definitions": [saved_body(saved) for saved in done.definitions]}
     return reply(shape.DraftReleased, body)
 
 

@@ -197,3 +197,32 @@ def test_a_viewer_looks_and_another_tenant_sees_nothing(office: World) -> None:
     assert theirs.status_code == 201 and theirs.json()["id"] != draft["id"]
     assert office.operator.get(path).status_code == 200
     assert office.admin.get(path).json() == draft
+
+
+def test_its_definitions_are_seen_with_all_proposals_taken(office: World) -> None:
+    """P-X.25: as they are now a way has no condition; with the proposals somebody is asked, and the draft stays."""
+    draft = _brought(office, decided(_id()))
+    path = f"/processes/drafts/{draft['id']}"
+    (now,) = office.admin.get(f"{path}/definitions").json()["definitions"]
+    (taken,) = office.admin.get(f"{path}/definitions", params={"accepted": True}).json()["definitions"]
+    assert now["process_definition_id"] == taken["process_definition_id"] == draft["definitions"][0]["id"]
+    asked = [[gateway["id"] for gateway in data["gateways"] if gateway.get("ask")] for data in (now, taken)]
+    assert asked == [[], ["stock"]]
+    assert office.admin.get(path).json() == draft
+
+
+def test_findings_of_a_draft_are_read_in_the_readers_language(office: World) -> None:
+    """P-X.25: the same draft, in English and in Korean."""
+    id = _id()
+    text = decided(id).replace('<startEvent id="s"/>', '<startEvent id="s"><messageEventDefinition/></startEvent>')
+    draft = _brought(office, text)
+    said = {
+        language: office.admin.get(f"/processes/drafts/{draft['id']}", headers={"Accept-Language": language}).json()
+        for language in ("en", "ko")
+    }
+    messages = {
+        language: next(one["message"] for one in body["findings"] if one["rule"] == "start_by_hand")
+        for language, body in said.items()
+    }
+    assert "only people start this process" in messages["en"]
+    assert "사람만 시작할 수 있어요" in messages["ko"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -106,6 +106,12 @@ class Drafts:
         """The file as it is now; `accepted`: with all proposals taken."""
         present = (await self._form(self._row(id))).present
         return present.text if not accepted else await asyncio.to_thread(lambda: present.with_proposals[0].text)
+
+    async def definitions(self, id: str, *, accepted: bool = False) -> list[dict[str, Any]]:
+        """What it becomes, as it is now; `accepted`: with all proposals taken."""
+        present = (await self._form(self._row(id))).present
+        drawing = present.drawing if not accepted else (await asyncio.to_thread(lambda: present.with_proposals))[0]
+        return [dict(data) for data in drawing.definitions]
 
     def _row(self, id: str, number: int | None = None) -> DocumentDraftRow:
         """Raises DraftChanged where it is not the one with this number."""
