@@ -145,6 +145,15 @@ def test_a_gateway_becomes_another() -> None:
     assert new[0] == '<inclusiveGateway id="g" name="Fine?">' and new[-1] == "</inclusiveGateway>"
 
 
+def test_a_task_becomes_another() -> None:
+    """P-X.25, P-2.3.1: where it has nothing that only one kind of task has."""
+    source = SOURCE.replace("</process>", '<serviceTask id="x" name="X" operationRef="o"/><sendTask id="y"/></process>')
+    both = {"bpmn": "userTask", "type": "humanTask"}
+    _, new = written(lambda data: [by_id(data, "activities")[id].update(both) for id in "axy"], source)
+    assert new[0].startswith('<userTask v:rank="1" id="a" name="Look &#38; see"><documentation><![CDATA[a < b]]>')
+    assert '<serviceTask id="x" name="X" operationRef="o">' in "".join(new) and '<userTask id="y"' in "".join(new)
+
+
 def test_a_timer_gets_its_value() -> None:
     """P-X.25: as the element that BPMN has for it."""
     gone, new = written(change("events", "w", timer={"duration": "PT5M"}))
@@ -260,6 +269,23 @@ def test_processes_that_did_not_change_stay() -> None:
     other = drawing.definitions[1] | {"process_definition_name": "Q"}
     text = write_drawing(msgspec.structs.replace(drawing, definitions=(drawing.definitions[0], other)))
     assert text == source.replace('<process id="q">', '<process id="q" name="Q">')
+
+
+def test_two_processes_add_the_same_message() -> None:
+    """P-X.6: it is declared once, and both send and receive it."""
+    event = '<endEvent id="{}"><messageEventDefinition/></endEvent>'
+    second = f'<process id="q">{event.format("q1")}</process>\r\n</definitions>'
+    drawing = read(SOURCE.replace("  </process>", f"{event.format('p1')}</process>").replace("</definitions>", second))
+    definitions = copy.deepcopy(drawing.definitions)
+    for data in definitions:
+        data["messages"] = [{"id": "m", "name": "Paid"}]
+        data["events"][-1]["name_ref"] = "m"
+        data["events"].append({"id": f"new_{data['process_definition_id']}", "name": "", "position": "throw",
+                               "trigger": "message", "message": "Paid"})  # fmt: skip
+    text = write_drawing(msgspec.structs.replace(drawing, definitions=definitions))
+    again = read(text)
+    assert [content(data) for data in again.definitions] == [content(data) for data in definitions]
+    assert text.count("<message ") == 1 and write_drawing(again) == text
 
 
 NAMES = ("a", 'x > 3 && b == "q"', "한글 <&>", "  pad ", "${x}", "=a.b", "two\nlines", "tab\t", "]]>", "\x01", "'\"")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -22,7 +23,10 @@ _BEHIND = ("textAnnotation", "association", "group", "artifact", "resourceRole",
 #: elements that only join others
 _JOINING = ("association", "messageFlow", "dataInputAssociation", "dataOutputAssociation")
 _PLAIN_GATEWAYS = ("exclusiveGateway", "inclusiveGateway", "parallelGateway")
+_PLAIN_TASKS = ("task", "userTask", "manualTask", "serviceTask", "businessRuleTask", "sendTask", "receiveTask")
+_OF_ONE_TASK = ("implementation", "messageRef", "operationRef", "instantiate", "scriptFormat")
 _CHOOSING = ("exclusiveGateway", "inclusiveGateway", "complexGateway")
+_ID = re.compile(r"""\bid=["']([^"']*)""")
 _Key = tuple[str, str]  # collection and id
 
 
@@ -55,6 +59,7 @@ class ElementEdits:
         self.around = {child: node for node in elements_of(read.process) for child in node.children}
         only_added = {name: [self.wanted[key] for key in self.wanted if key in self.added and key[0] == name]
                       for name in ENTRIES}  # fmt: skip
+        self.edits.declared |= {id for tag in index.declarations.values() for id in tag}
         self.fragments = Fragments({**new, **only_added}, {author: id for id, author in index.author_ids.items()})
 
     def make(self) -> None:
@@ -164,14 +169,19 @@ class ElementEdits:
             container = self._container(key)
             if container is not None:  # else it is written with the new sub-process that it lies in
                 self._insert_into(container, self._words(container, self.fragments.element(key[0], self.wanted[key])))
-        lines = self.fragments.declarations()
+        self._declare()
+
+    def _declare(self) -> None:
+        """What is new among the messages, signals, errors and escalations; several definitions may name the same."""
+        lines = list(self.fragments.declarations())
         for collection in EVENT_DECLARATIONS:
-            known = {str(entry.get("id")) for entry, _ in self.read.entries.get(collection) or ()}
-            there = self.index.declarations.get(EVENT_DECLARATIONS[collection][0], {}).keys() | known
-            for id, entry in entries_of(self.new, collection).items():
-                lines += self.fragments.declaration(collection, entry) if id not in there else []
-        if lines:
-            self._insert_into(self.index.root, self._words(self.index.root, lines))
+            for entry in entries_of(self.new, collection).values():
+                lines += self.fragments.declaration(collection, entry)
+        for line in lines:
+            id = _ID.search(line)
+            if id is not None and id[1] not in self.edits.declared:
+                self.edits.declared.add(id[1])
+                self._insert_into(self.index.root, self._words(self.index.root, [line]))
 
     def _insert_into(self, container: XmlElement, lines: list[str]) -> None:
         inside = [child for child in container.children if child.space == BPMN and child.name not in _BEHIND]
@@ -186,6 +196,8 @@ class ElementEdits:
                 self.edits.attribute(node, attribute, value)
         if key[0] == "gateways" and "type" in changed:
             self._change_gateway(node, new.get("type"))
+        elif key[0] == "activities" and "bpmn" in changed:
+            self._change_task(node, new.get("bpmn"))
         if "documentation" in changed:
             self._describe(node, new.get("documentation"))
         if key[0] == "transitions":
@@ -206,6 +218,12 @@ class ElementEdits:
             self.edits.rename(node, type)
             if type not in _CHOOSING and node.get("default"):
                 self.edits.attribute(node, "default", None)
+
+    def _change_task(self, node: XmlElement, tag: Any) -> None:
+        """The same of tasks, where nothing in them is for one kind alone."""
+        bound = any(node.get(name) for name in _OF_ONE_TASK) or node.first("script", BPMN) is not None
+        if node.name in _PLAIN_TASKS and tag in _PLAIN_TASKS and not bound:
+            self.edits.rename(node, tag)
 
     def _cut_ends(self, changed: set[str], old: Mapping[str, Any]) -> None:
         """The elements that a flow has joined do not name it any more."""

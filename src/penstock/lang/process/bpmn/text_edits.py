@@ -24,6 +24,7 @@ class TextEdits:
         self.newline = "\r\n" if b"\r\n" in tree.data else "\n"
         self.splices: list[tuple[int, int, int, str]] = []  # from, to, in which order, what instead
         self.inside: dict[XmlElement, list[str]] = {}  # of elements that were empty
+        self.declared: set[str] = set()  # ids that several parts of the file may want to have, and one may add
         self.names: dict[XmlElement, str] = {}  # of elements that have become others
         self.step = self._step(tree.root)
 
