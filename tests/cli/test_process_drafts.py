@@ -40,6 +40,7 @@ def test_all_proposals_are_taken_and_it_runs(penstock: Shell) -> None:
     penstock("items", "submit", item["id"], "--by", "kim", code=4)
     waits = {one["activity_name"] for one in penstock("items", "ls", "--status", "TODO", "--json").json()}
     assert waits == {"재고 있음?"}, "whoever did the step before is asked"
+    assert "  choice: " in penstock("inbox").out, "and is told what there is to choose from"
 
 
 def test_to_dos_are_asked_one_by_one(penstock: Shell) -> None:

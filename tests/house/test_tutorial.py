@@ -47,6 +47,7 @@ VARIES = (
     (re.compile(r"\bps_[0-9a-f]{16}_[\w-]{43}"), "KEY"),
     (re.compile(r"\bk1:[0-9a-f]{12}:"), "SEAL:"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
+    (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{12}\b"), "DRAFT"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "TRACE"),
     (re.compile(r"\blocalhost:\d+"), "HERE"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "WHEN"),

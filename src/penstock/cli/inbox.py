@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -63,8 +64,19 @@ def _print_item(item: open_items.InboxItem) -> None:
     say(f"  for {who}; since {_minute(item.opened_at)}{due}{level}; priority {item.priority}")
     if item.description:
         say(f"  {item.description}")
+    for name, choices in _choices(item.form or {}):
+        say(f"  {name}: {' | '.join(choices)}")
     for user, vote in item.votes.items():
         say(f"  {user}: {vote['vote']}" + (f" ({vote['comment']})" if vote.get("comment") else ""))
+
+
+def _choices(form: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """The fields of a form in which one or several of a few values stand."""
+    properties = form.get("properties")
+    for name, field in properties.items() if isinstance(properties, dict) else ():
+        for place in (field, field.get("items")) if isinstance(field, dict) else ():
+            if isinstance(place, dict) and isinstance(place.get("enum"), list):
+                yield str(name), [v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in place["enum"]]
 
 
 def approve(

@@ -26,7 +26,7 @@ def answerable(context: LoweringContext, trigger: Trigger, base: dict[str, Any],
     }  # fmt: skip
     after_id = came(context.id)
     item = Node(
-        **base, kind="work", work=Work(candidates=candidates, prompt=prompt), sets=KEEP_OUTPUT,
+        **base, kind="work", work=Work(modes=True, candidates=candidates, prompt=prompt), sets=KEEP_OUTPUT,
         triggers=(msgspec.structs.replace(trigger, port=_MESSAGE),),
     )  # fmt: skip
     after = Node(
