@@ -204,8 +204,13 @@ class ElementEdits:
             if "condition" in changed:
                 self._text(node, "conditionExpression", new.get("condition"))
             self._cut_ends(changed, old)
-        elif key[0] == "events" and "timer" in changed:
-            self._change_timer(node, new.get("timer"))
+        elif key[0] == "events":
+            self._change_timer(node, new.get("timer") if "timer" in changed else None)
+            awaited = node.first("conditionalEventDefinition", BPMN)
+            if awaited is not None and "condition" in changed:
+                self._text(awaited, "condition", new.get("condition"))
+        elif node.name == "complexGateway" and "activation" in changed:
+            self._text(node, "activationCondition", new.get("activation"))
         elif key[0] == "activities" and "python_code" in changed and node.name == "scriptTask":
             self.edits.attribute(node, "scriptFormat", "python")
             self._text(node, "script", new.get("python_code"), formal=False)
@@ -302,6 +307,10 @@ def _attributes(
         yield "name", "name", new["name"] or None
     if collection == "activities" or tag in _CHOOSING and new.get("type") in (*_CHOOSING, tag):
         yield "default", "default", reference("default")
+    if tag in ("eventBasedGateway", "receiveTask"):
+        yield "instantiate", "instantiate", "true" if new.get("instantiate") is True else None
+    if tag == "eventBasedGateway":
+        yield "all_events", "eventGatewayType", "Parallel" if new.get("all_events") is True else None
     elif collection == "transitions":
         yield "source", "sourceRef", reference("source")
         yield "target", "targetRef", reference("target")
