@@ -482,7 +482,7 @@ SETTINGS = {
     "otel.headers.NAME": ("", "A header that the collector asks for."),
     "log.format": ("", "text, or `json`: one object per line, for every request and every end of a run."),
     "audit.keep_days": ("1095", "Days that the audit is kept; of what is pruned a hash stays. 0: for ever."),
-    "drafts.keep_days": ("90", "Days that a draft is kept which nobody touches. 0: for ever."),
+    "drafts.keep_days": ("90", "Days that a draft is kept which nobody touches, also one of a drawing. 0: for ever."),
     "remarks.keep_days": ("365", "Days that remarks about an item are kept, and until its run has ended. 0: for ever."),
     "simulations.keep_days": ("365", "Days that a simulation is kept, and until its run has ended. 0: for ever."),
     "uses.keep_days": ("365", "Days that uses of deployed things are kept, and until their rollout ends. 0: for ever."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from penstock.errors import (
 from tests.conformance.process.drawings import calling, decided, file, flow, waiting
 from tests.conformance.process.running import awaited
 
-KIM, LEE = "kim", "lee"
+WORK = '<userTask id="w" name="Work"/>'
 TIMED = {"kind": "duration", "value": "PT1H"}
 
 
@@ -232,6 +233,46 @@ async def test_a_draft_is_folded_once(tmp_path: Path, monkeypatch: pytest.Monkey
         assert (await drafts.get(draft.id)).status == "finished"
 
 
+@awaited
+async def test_processes_that_call_each_other_are_released_together(tmp_path: Path) -> None:
+    """P-X.4: each compiled with the other as it will be; again nothing changes."""
+    call = '<callActivity id="{0}c" name="call" calledElement="{1}"/>'
+    parts = (
+        '<startEvent id="{0}s"/><userTask id="{0}t" name="T"/><exclusiveGateway id="{0}g" name="again?"/>'
+        + call + '<endEvent id="{0}e"/>' + flow("{0}1", "{0}s", "{0}t") + flow("{0}2", "{0}t", "{0}g")
+        + flow("{0}3", "{0}g", "{0}c", "yes") + flow("{0}4", "{0}g", "{0}e", "no") + flow("{0}5", "{0}c", "{0}e")
+    )  # fmt: skip
+    processes = (f'<process id="{one}" name="P {one}">{parts.format(one, two)}</process>' for one, two in ("ab", "ba"))
+    text = file("".join(processes))
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        for version, new in ((1, True), (1, False)):
+            released = await drafts.release((await drafts.bring(text, accept=True)).draft.id)
+            done = [(one.release.name, one.release.version, one.new) for one in released.definitions]
+            assert done == [("a", version, new), ("b", version, new)]
+
+
+@awaited
+async def test_a_list_of_definitions_in_json(tmp_path: Path) -> None:
+    """P-X.4, P-X.25: is a drawing of several; each row has the BPMN of its own."""
+    call = {"id": "c", "name": "C", "type": "subProcess", "orchestration": {"sub_process": "two"}}
+    work = {"id": "w", "name": "W", "type": "humanTask"}
+    both = [
+        {"process_definition_id": id, "process_definition_name": id, "activities": [step]}
+        for id, step in (("one", call), ("two", work))
+    ]
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        draft = (await drafts.bring(json.dumps(both), file="both.json")).draft
+        assert ([one.id for one in draft.definitions], draft.status, draft.file) == (
+            ["one", "two"], "finished", "both.json"
+        )  # fmt: skip
+        released = await drafts.release(draft.id)
+        assert [(one.release.name, one.release.version) for one in released.definitions] == [("one", 1), ("two", 1)]
+        assert all(f'id="{one.release.name}"'.encode() in (one.release.bpmn or b"") for one in released.definitions)
+        assert (await drafts.bring(json.dumps(both))).new, "the last one is released"
+
+
 def test_a_killed_process_leaves_the_draft(tmp_path: Path) -> None:
     """P-X.25: what was answered before a kill -9 is there after it."""
     code = (
@@ -263,7 +304,8 @@ async def test_what_is_wrong_keeps_nothing(tmp_path: Path) -> None:
     """P-X.25: neither a draft nor half of one."""
     async with Penstock(tmp_path / "s.db") as door:
         drafts = Drafts(door)
-        for text in ("", "<a/>", decided()[:100], "[1]", '{"process_definition_id": ""}', b"\xff\xfe\x00"):
+        nameless = file(f"<process>{WORK}</process><process>{WORK.replace('w', 'v')}</process>")
+        for text in ("", "<a/>", decided()[:100], nameless, "[1]", '{"process_definition_id": ""}', b"\xff\xfe\x00"):
             with pytest.raises(PenstockError):
                 await drafts.bring(text)
         assert drafts.each() == []

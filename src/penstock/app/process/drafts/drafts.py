@@ -329,10 +329,12 @@ class Drafts:
 def _read(text: str | bytes, file: str) -> _Source:
     drawing = read_drawing(text, file)
     source = drawing.source.encode() if drawing.source else text.encode() if isinstance(text, str) else text
-    for data in drawing.definitions:
-        id = data.get("process_definition_id")
-        if not isinstance(id, str) or not 0 < len(id) <= LONGEST_ID:
-            raise ProcessUnreadable(why=f"The id of a process is a text of 1 to {LONGEST_ID} characters.")
+    ids = [data.get("process_definition_id") for data in drawing.definitions]
+    if not all(isinstance(id, str) and 0 < len(id) <= LONGEST_ID for id in ids):
+        raise ProcessUnreadable(why=f"The id of a process is a text of 1 to {LONGEST_ID} characters.")
+    twice = next((id for id in ids if ids.count(id) > 1), None)
+    if twice is not None:
+        raise ProcessUnreadable(why=f"Two of its processes have the id «{twice}», or none.")
     return _Source(drawing, source, hashlib.sha256(source).hexdigest(), _subject(drawing), file)
 
 
