@@ -33,11 +33,11 @@ async def at_the_question(office: Office, document: dict[str, Any]) -> Instance:
 
 
 async def choose(run: Instance, *steps: str, finished: bool = False) -> None:
-    sequential = run.item("S.ask").prompt["form"]["properties"]["choice"]["type"] == "string"
+    sequential = run.item("S.choice").prompt["form"]["properties"]["choice"]["type"] == "string"
     answer: dict[str, Any] = {"finished": finished} if finished else {}
     if steps:
         answer["choice"] = steps[0] if sequential else list(steps)
-    await run.submit("S.ask", answer)
+    await run.submit("S.choice", answer)
 
 
 @awaited
@@ -48,10 +48,10 @@ async def test_the_performer_chooses_several_at_any_time_until_finished(tmp_path
     assert findings(document) == []
     async with Office(tmp_path) as office:
         run = await at_the_question(office, document)
-        assert run.open() == ["S.ask"]
+        assert run.open() == ["S.choice"]
         await choose(run, "A")
         await choose(run, "A", "B")
-        assert sorted(run.open()) == ["A", "A", "B", "S.ask"]
+        assert sorted(run.open()) == ["A", "A", "B", "S.choice"]
         await run.submit("B")
         await choose(run, "B", finished=True)
         assert sorted(run.open()) == ["A", "A", "B"]
@@ -72,7 +72,7 @@ async def test_one_after_the_other(tmp_path: Path) -> None:
         await choose(run, "B")
         await run.submit("B")
         await choose(run)  # nothing chosen: it is asked again
-        assert run.open() == ["S.ask"]
+        assert run.open() == ["S.choice"]
         await choose(run, finished=True)
         assert run.open() == ["Z"] and [item.node for item in run.items()].count("B") == 2
 
@@ -96,7 +96,7 @@ async def test_it_is_complete_when_its_condition_holds_after_an_activity(tmp_pat
     async with Office(tmp_path) as office:
         run = await office.start(document, {"ok": True})
         await run.submit("F")
-        assert run.open() == ["S.ask"]
+        assert run.open() == ["S.choice"]
         await choose(run, "A")
         await run.submit("A", {"ok": False})
         assert "C" in run.open()
@@ -115,7 +115,7 @@ async def test_what_is_still_open_is_cancelled_when_it_is_complete(tmp_path: Pat
         await choose(run, "A")
         await run.submit("B", {"ok": True})
         assert run.open() == ["Z"] and [item.status for item in run.items() if item.node == "A"] == ["CANCELLED"] * 2
-        assert run.item("S.ask").status == "CANCELLED"
+        assert run.item("S.choice").status == "CANCELLED"
 
 
 @awaited
@@ -127,7 +127,7 @@ async def test_what_is_still_open_may_be_waited_for(tmp_path: Path) -> None:
         run = await at_the_question(office, document)
         await choose(run, "A", "B")
         await run.submit("B", {"ok": True})
-        assert run.open() == ["A"] and run.item("S.ask").status == "CANCELLED"
+        assert run.open() == ["A"] and run.item("S.choice").status == "CANCELLED"
         await run.submit("A", {"ok": False})
         assert run.open() == ["C"]
         await run.submit("C", {"ok": True})
@@ -143,12 +143,12 @@ async def test_flows_between_its_steps_hold(tmp_path: Path) -> None:
     assert findings(document) == []
     async with Office(tmp_path) as office:
         run = await at_the_question(office, document)
-        assert run.item("S.ask").prompt["form"]["properties"]["choice"]["items"]["enum"] == ["A", "B"]
+        assert run.item("S.choice").prompt["form"]["properties"]["choice"]["items"]["enum"] == ["A", "B"]
         await choose(run, "A", "B")
         await run.submit("A")
-        assert sorted(run.open()) == ["B", "S.ask"]
+        assert sorted(run.open()) == ["B", "S.choice"]
         await run.submit("B")
-        assert sorted(run.open()) == ["C", "S.ask"]
+        assert sorted(run.open()) == ["C", "S.choice"]
 
 
 def test_a_join_that_need_not_be_reached_is_unsound() -> None:
@@ -181,16 +181,16 @@ async def test_who_chooses_is_whoever_did_the_step_before(tmp_path: Path) -> Non
              "lanes": [{"id": "L", "name": "clerks", "role": "r", "elements": ["S"]}]}  # fmt: skip
     async with Office(tmp_path) as office:
         run = await at_the_question(office, ad_hoc())
-        assert run.item("S.ask").candidates == {"type": "any_of", "targets": ["user:park"]}
+        assert run.item("S.choice").candidates == {"type": "any_of", "targets": ["user:park"]}
         first = ad_hoc()
         first["activities"] = [each for each in first["activities"] if each["id"] != "F"]
         first["transitions"] = [each for each in first["transitions"] if each["source"] != "F"]
         begun = await office.start(first, initiator="lee")
-        assert begun.item("S.ask").candidates == {"type": "any_of", "targets": ["user:lee"]}
+        assert begun.item("S.choice").candidates == {"type": "any_of", "targets": ["user:lee"]}
         named = await at_the_question(office, ad_hoc(of={"candidates": ["user:kim"]}))
-        assert named.item("S.ask").candidates == {"type": "any_of", "targets": ["user:kim"]}
+        assert named.item("S.choice").candidates == {"type": "any_of", "targets": ["user:kim"]}
         in_lane = await at_the_question(office, ad_hoc() | lanes)
-        assert in_lane.item("S.ask").candidates == {"type": "any_of", "targets": ["role:clerks"]}
+        assert in_lane.item("S.choice").candidates == {"type": "any_of", "targets": ["role:clerks"]}
 
 
 @awaited
@@ -199,7 +199,7 @@ async def test_a_step_is_chosen_by_its_name(tmp_path: Path) -> None:
     document = ad_hoc(task("A", name="Call  them"), task("B", name="Call them"))
     async with Office(tmp_path) as office:
         run = await at_the_question(office, document)
-        assert run.item("S.ask").prompt["form"]["properties"]["choice"]["items"]["enum"] == [
+        assert run.item("S.choice").prompt["form"]["properties"]["choice"]["items"]["enum"] == [
             "Call them", "Call them (2)"
         ]  # fmt: skip
         await choose(run, "Call them (2)")
@@ -229,7 +229,7 @@ async def test_events_at_its_border_and_at_its_steps(tmp_path: Path) -> None:
     async with Office(tmp_path, agents={"A": Failing("x"), "B": Failing("x")}) as office:
         run = await at_the_question(office, document)
         await choose(run, "B")
-        assert sorted(run.open()) == ["H", "S.ask"]
+        assert sorted(run.open()) == ["H", "S.choice"]
         await choose(run, "A")
         assert run.open() == ["K"] and run.item("H").status == "CANCELLED"
 
@@ -249,7 +249,7 @@ async def test_an_event_sub_process_in_it(tmp_path: Path, interrupting: bool) ->
         await choose(run, "A")
         await run.p.command(run.id, C.signal("1", "news", {}))
         await run.rest()
-        assert sorted(run.open()) == (["N"] if interrupting else ["A", "N", "S.ask"])
+        assert sorted(run.open()) == (["N"] if interrupting else ["A", "N", "S.choice"])
 
 
 @awaited
@@ -258,11 +258,11 @@ async def test_several_instances_of_it(tmp_path: Path) -> None:
     document = ad_hoc(of={"multi": {"items": "['x', 'y']", "item": "who", "collect": "all"}}, until="ok == who")
     async with Office(tmp_path) as office:
         run = await at_the_question(office, document)
-        assert run.open() == ["S.ask", "S.ask"]
+        assert run.open() == ["S.choice", "S.choice"]
         await choose(run, "A")
         await run.submit("A", {"ok": "y"})
-        assert run.open() == ["S.ask"]
-        first = next(item for item in run.items() if item.node == "S.ask" and item.status == "TODO")
+        assert run.open() == ["S.choice"]
+        first = next(item for item in run.items() if item.node == "S.choice" and item.status == "TODO")
         await run.p.command(run.id, C.work(first.no, "submit", "kim", {"finished": True}, None))
         await run.rest()
         assert run.open() == ["Z"]
@@ -293,8 +293,8 @@ async def test_one_in_another_and_in_a_transaction(tmp_path: Path) -> None:
     async with Office(tmp_path) as office:
         run = await at_the_question(office, document)
         await choose(run, "I")
-        await run.submit("I.ask", {"choice": ["P"], "finished": True})
-        assert run.open() == ["S.ask"]
+        await run.submit("I.choice", {"choice": ["P"], "finished": True})
+        assert run.open() == ["S.choice"]
         await choose(run, finished=True)
         assert run.open() == ["Z"]
     whole = [
@@ -304,7 +304,7 @@ async def test_one_in_another_and_in_a_transaction(tmp_path: Path) -> None:
     ]  # fmt: skip
     async with Office(tmp_path / "transaction") as office:
         run = await office.start(process(whole, ["S>E", "B>K"]))
-        await run.submit("S.ask", {"choice": ["P"]})
+        await run.submit("S.choice", {"choice": ["P"]})
         await choose(run, finished=True)
         assert [tool for tool, _ in office.undone] == ["undo_p"] and run.open() == ["K"]
 
@@ -338,7 +338,7 @@ async def test_start_and_end_events_of_careless_drawings_do_no_harm(tmp_path: Pa
         run = await at_the_question(office, document)
         await choose(run, "A", "B")
         await run.submit("A")
-        assert sorted(run.open()) == ["B", "S.ask"]
+        assert sorted(run.open()) == ["B", "S.choice"]
 
 
 XML = """<?xml version="1.0"?><definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL"

@@ -120,8 +120,8 @@ async def test_of_a_sub_process_it_is_read_when_it_ends(tmp_path: Path, name: st
     assert {each.status for each in verdicts(compiled(document).net, each=True).values()} == {"sound"}
     async with Office(tmp_path, agents={"A": {"n": "1"}, "B": {"n": "2"}}) as office:
         run = await office.start(document)
-        while run.open() == ["S.ask"]:
-            await run.submit("S.ask", {"choice": ["A"], "finished": True})
+        while run.open() == ["S.choice"]:
+            await run.submit("S.choice", {"choice": ["A"], "finished": True})
         assert run.open() == ["Z"] and run.look.variables["all"] == ["x2", "y2"]
 
 

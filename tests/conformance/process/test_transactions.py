@@ -10,6 +10,8 @@ import pytest
 from penstock.kernel import command as C
 from penstock.lang.process.bpmn.reader import read_bpmn
 from penstock.lang.process.bpmn.writer import write_bpmn
+from penstock.lang.process.drawing import read_drawing, write_drawing
+from penstock.lang.process.todos import accepted, todos_of
 from penstock.net.soundness import verdicts
 from tests.conformance.process.make import compiled, event, findings, gateway, process, rules, service, task
 from tests.conformance.process.running import Failing, Instance, Office, awaited
@@ -227,6 +229,37 @@ def test_a_cancel_elsewhere_is_refused_by_name(name: str) -> None:
     of a Transaction»."""
     elements, ways, rule, node = MISPLACED[name]
     assert (rule, node) in [(each.rule, each.node) for each in findings(process(elements, ways))]
+
+
+CANCEL = "<cancelEventDefinition/>"
+END = f'<endEvent id="X">{CANCEL}</endEvent>'
+INSIDE = '<userTask id="A"/><sequenceFlow id="f" sourceRef="A" targetRef="X"/>'
+REPAIRED: dict[str, tuple[str, dict[str, Any]]] = {
+    "an end in a sub-process": (f'<subProcess id="S">{INSIDE}{END}</subProcess>', {"S": {"bpmn": "transaction"}}),
+    "at the border of a sub-process": (
+        (f'<subProcess id="S"><userTask id="A"/></subProcess><boundaryEvent id="X" attachedToRef="S">{CANCEL}'
+        '</boundaryEvent><userTask id="K"/><sequenceFlow id="f" sourceRef="X" targetRef="K"/>'),
+        {"S": {"bpmn": "transaction"}}),
+    "an end at the top": (f"{INSIDE}{END}", {"X": {"trigger": "none"}}),
+    "at the border of a task": (
+        (f'<userTask id="A"/><boundaryEvent id="X" attachedToRef="A">{CANCEL}</boundaryEvent><userTask id="K"/>'
+        '<sequenceFlow id="f" sourceRef="X" targetRef="K"/>'), {"X": {"trigger": "error"}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPAIRED)
+def test_a_cancel_of_a_careless_drawing_has_a_proposal(name: str) -> None:
+    """P-X.25, BPMN 10.5.5: a sub-process that is cancelled is a transaction; what nothing can cancel is something
+    else. Taken, the drawing runs, and its file is read again like that."""
+    inner, changes = REPAIRED[name]
+    text = f'<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL"><process id="p">{inner}</process>'
+    drawing = read_drawing(text + "</definitions>", "p.bpmn")
+    (todo,) = [todo for todo in todos_of(drawing) if todo.required]
+    assert todo.proposals[0].answer == {"changes": changes}
+    mended, _ = accepted(drawing)
+    again = read_drawing(write_drawing(mended), "p.bpmn")
+    assert [todo for todo in todos_of(again) if todo.required] == []
+    assert again.definitions == mended.definitions
 
 
 def test_what_never_comes_and_what_is_not_done_is_told() -> None:

@@ -123,7 +123,7 @@ class _Frame:
             "role": f.role, "priority": f.priority,
         }  # fmt: skip
         work = Work(modes=True, candidates=self._candidates(), prompt=prompt)
-        return self._node("ask", scope=scope, kind="work", type="adHocSubProcess", work=work)
+        return self._node("choice", scope=scope, kind="work", type="adHocSubProcess", work=work)
 
     def _candidates(self) -> Any:
         """Whoever is named for the sub-process; else whoever did what comes before it, else the initiator."""

@@ -25,7 +25,7 @@ def frame_entry(level: str, graph: ProcessGraph) -> str:
     ad_hoc = ad_hoc_of(graph.definition.elements[level])
     if ad_hoc.steps is not None:
         return steps_scope(level)
-    return f"{level}.ask" if ad_hoc.ordering == "sequential" else f"{level}.choosing"
+    return f"{level}.choice" if ad_hoc.ordering == "sequential" else f"{level}.choosing"
 
 
 def ad_hoc_of(element: Element) -> AdHoc:

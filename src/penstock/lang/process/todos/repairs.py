@@ -59,7 +59,7 @@ def _helps(drawing: CheckedDrawing, process: CheckedProcess, node: str, rules: s
 
 def with_changes(data: dict[str, Any], changes: Changes) -> dict[str, Any]:
     new = dict(data)
-    for collection in ("gateways", "events", "transitions"):
+    for collection in ("activities", "gateways", "events", "transitions"):
         if collection in data:
             new[collection] = [{**entry, **changes.get(entry.get("id"), {})} for entry in data[collection]]
     return new
@@ -77,6 +77,8 @@ def _candidates(process: CheckedProcess, element: Element | None, rules: set[str
         yield from _after_start(process, element)
     if {"UNBOUNDED_LOOP", "cycle_without_choice"} & rules:
         yield from _way_out(process, element)
+    if "cancel_outside_transaction" in rules:
+        yield from _cancelled(process, element)
     if element.event is not None:
         yield from _other_event(process, element, rules)
     if "event_gateway_target" in rules:
@@ -148,8 +150,21 @@ def _other_event(process: CheckedProcess, element: Element, rules: set[str]) -> 
     if {"bpmn_not_supported", "event_sub_process_start"} & rules and event.position == "start":
         plain = {element.id: {"trigger": "none"}}
         yield Repair("plain_start", f"{drawn} begins when it is reached, or by hand.", plain)
-    if "bpmn_not_supported" in rules and event.position == "end" and event.trigger != "none":
+    no_end = {"bpmn_not_supported", "cancel_outside_transaction", "ad_hoc_element"} & rules
+    if no_end and event.position == "end" and event.trigger != "none":
         yield Repair("plain_end", f"{drawn} ends its path, and nothing more.", {element.id: {"trigger": "none"}})
+
+
+def _cancelled(process: CheckedProcess, element: Element) -> Iterator[Repair]:
+    """A cancel event makes a transaction of the sub-process it belongs to; at the border of a task it is an error."""
+    event = element.event
+    assert event is not None
+    owner = process.elements.get(event.attached_to if event.position == "boundary" else event.parent)
+    if owner is not None and process.graph.is_embedded(owner):
+        words = f"{process.drawn(owner)} is a transaction: what was done in it is undone when it is cancelled."
+        yield Repair("transaction", words, {owner.id: {"bpmn": "transaction"}})
+    if event.position == "boundary":
+        yield Repair("error", f"{process.drawn(element)} catches errors.", {element.id: {"trigger": "error"}})
 
 
 def _way_out(process: CheckedProcess, element: Element) -> Iterator[Repair]:

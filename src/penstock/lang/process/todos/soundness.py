@@ -17,7 +17,7 @@ KIND = "soundness"
 #: what a small change of the drawing could put right
 _RULES = (
     "unsound", "start_with_incoming", "end_with_outgoing", "event_sub_process_start", "event_gateway_target",
-    "bpmn_not_supported", "UNBOUNDED_LOOP", "cycle_without_choice",
+    "bpmn_not_supported", "UNBOUNDED_LOOP", "cycle_without_choice", "cancel_outside_transaction", "ad_hoc_element",
 )  # fmt: skip
 _TYPES = ["exclusiveGateway", "parallelGateway", "inclusiveGateway"]
 _POSITIONS = ("throw", "catch")
@@ -79,12 +79,14 @@ def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:
 def _check(data: dict[str, Any], id: str, fields: Any) -> None:
     """Only what a proposal may change, too."""
     at = f"/changes/{id}"
-    held = {str(entry.get("id")): (collection, entry) for collection in ("gateways", "events", "transitions")
-            for entry in data.get(collection) or ()}  # fmt: skip
+    collections = ("activities", "gateways", "events", "transitions")
+    held = {str(entry.get("id")): (collection, entry) for collection in collections
+            for entry in data.get(collection) or ()
+            if collection != "activities" or entry.get("type") == "subProcess"}  # fmt: skip
     collection, _ = held.get(id, ("", {}))
     if not collection or not isinstance(fields, dict) or not fields:
         message = f"«{id}» is nothing that can be changed here."
-        raise refusal("todo_unknown", message, at, "Name a gateway, an event or a flow, and its new fields.")
+        raise refusal("todo_unknown", message, at, "Name an element or a flow, and its new fields.")
     for name, value in fields.items():
         if collection == "gateways" and name == "ask":
             flows = [str(flow.get("id")) for flow in data.get("transitions") or () if flow.get("source") == id]
@@ -94,10 +96,12 @@ def _check(data: dict[str, Any], id: str, fields: Any) -> None:
 
 
 def _may_be(data: dict[str, Any], collection: str, name: str, value: Any) -> bool:
+    if collection == "activities":
+        return name == "bpmn" and value == "transaction"
     if collection == "gateways":
         return name == "type" and value in _TYPES
     if collection == "events":
-        return name == "position" and value in _POSITIONS or name == "trigger" and value == "none"
+        return name == "position" and value in _POSITIONS or name == "trigger" and value in ("none", "error")
     elements = (entry for of in ("activities", "gateways", "events") for entry in data.get(of) or ())
     return name == "target" and any(entry.get("id") == value for entry in elements)
 
