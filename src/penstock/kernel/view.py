@@ -242,8 +242,11 @@ def _sys(view: View) -> dict[str, Any]:
 
 def _done_by(view: View) -> list[str]:
     """The people who did the finished work that this firing comes from, where the run tracks origins; at the beginning
-    of a scope what the scope comes from."""
+    of a scope what the scope comes from. Of work that is begun again: those whom it was for."""
     st, firing, scope = view.run.st, view.firing, view.scope
+    again = st.items.get(firing.no) if firing is not None else None
+    if again is not None and type(again.candidates) is dict:
+        return [who[5:] for who in again.candidates.get("targets") or () if str(who).startswith("user:")]
     while firing is not None:
         keys = firing.passed or ()
         items = (st.redoable[-key].item for key in keys if key < 0 and -key in st.redoable)

@@ -221,3 +221,45 @@ def test_nothing_is_idle_at_a_gateway_that_asks(kind: str) -> None:
     assert rules(process([task("A"), asking, task("B"), task("C")], ways), "warning") == []
     never = gateway("g", "parallel", ask={"who": "initiator"})
     assert rules(process([task("A"), never, task("B"), task("C")], ways), "warning") == ["idle_field"]
+
+
+def test_a_decision_can_be_reworked(tmp_path: Path) -> None:
+    """P-X.15: while nobody has begun with what came of it; and the step before it while nobody has decided."""
+
+    @awaited
+    async def scene() -> None:
+        async with Penstock(tmp_path / "store.db") as door:
+            scene = await Scene.begun(door, finished("exclusiveGateway"))
+            first = scene.item("Check").id
+            await scene.submit("Check", "bob")
+            await scene.work.rework(first, by="boss")
+            assert [item.activity_name for item in scene.open()] == ["Check"]
+            await scene.submit("Check", "cho")
+            asked = scene.item("Covered?")
+            assert asked.assignee == "cho"
+            await scene.submit("Covered?", "cho", {"choice": "yes"})
+            await scene.work.rework(asked.id, by="boss")
+            assert [item.activity_name for item in scene.open()] == ["Covered?"]
+            assert await scene.submit("Covered?", "cho", {"choice": "Refuse"}) == ["c"]
+
+    scene()
+
+
+def test_a_decision_is_asked_anew_in_every_round(tmp_path: Path) -> None:
+    """P-X.9, P-X.31: in a loop, of whoever did the step in this round."""
+    looped = process(
+        [event("s", "start"), task("A"), gateway("g", name="Enough?", ask={}), event("e", "end", name="Yes")],
+        ["s>A", "A>g", ("g>A", {"name": "no"}), "g>e"],
+    )  # fmt: skip
+
+    @awaited
+    async def scene() -> None:
+        async with Penstock(tmp_path / "store.db") as door:
+            scene = await Scene.begun(door, looped)
+            for who in ("bob", "cho", "dan"):
+                await scene.submit("A", who)
+                assert scene.item("Enough?").assignee == who
+                await scene.submit("Enough?", who, {"choice": "no" if who != "dan" else "Yes"})
+            assert scene.instance.status == "COMPLETED"
+
+    scene()

@@ -79,7 +79,7 @@ def test_a_gateway_without_conditions_asks_whoever_did_the_step_before() -> None
 def test_a_gateway_is_answered_by_conditions() -> None:
     """P-X.9: one way may be the default, and the rest have a condition each."""
     done = answered(CHOICE, "gateway_conditions:p:g", {"conditions": {"g>B": "${covered == true}"}})
-    assert todos_of(done) == []
+    assert [(todo.kind, todo.required) for todo in todos_of(done)] == [("form", False)]
     gateway = done.definition("p")["gateways"][0]
     assert gateway["default"] == "g>C"
     assert [flow.get("condition") for flow in done.definition("p")["transitions"]] == [None, "covered == true", None]
@@ -356,13 +356,44 @@ def test_a_conditional_event_asks_for_its_condition() -> None:
 def test_an_activitys_condition_that_cannot_be_read_is_written_anew() -> None:
     """P-X.9: the other flows stay as they are."""
     ways = [("A>B", {"condition": "if it is high"}), ("A>C", {"condition": "low == true"})]
-    broken = of(process([task("A"), task("B"), task("C")], ways))
+    form = {"type": "object", "properties": {"low": {}, "high": {}}}
+    broken = of(process([task("A", form=form), task("B"), task("C")], ways))
     todo = only(broken)
     assert (todo.key, todo.proposals) == ("gateway_conditions:p:A", [])
     assert todo.facts["choices"] == [{"flow": "A>B", "label": "B", "condition": "if it is high"}]
     done = answered(broken, todo.key, {"conditions": {"A>B": "high == true"}})
     assert todos_of(done) == []
     assert [flow["condition"] for flow in done.definition("p")["transitions"]] == ["high == true", "low == true"]
+
+
+def test_a_form_has_what_the_conditions_after_it_read() -> None:
+    """P-X.9: only what nothing in the process says, and never as a demand."""
+    ways = ["A>g", ("g>B", {"condition": "amount > 1000 && urgent == true"}), ("g>C", {"condition": "kind == 'old'"}),
+            "g>D"]  # fmt: skip
+    tasks = [task("A", name="Check"), gateway("g", default="g>D"), task("B"), task("C"), task("D")]
+    drawn = of(process(tasks, ways))
+    todo = only(drawn)
+    assert (todo.key, todo.required) == ("form:p:A", False)
+    assert todo.message == (
+        "The conditions after «Check» read «amount», «urgent», «kind», which nothing before them says."
+    )
+    fields = {"amount": {"type": "number"}, "urgent": {"type": "boolean"}, "kind": {"type": "string"}}
+    assert todo.proposals[0].answer == {"form": {"type": "object", "properties": fields}}
+    assert todos_of(answered(drawn, todo.key, todo.proposals[0].answer)) == []
+    assert refused(drawn, todo.key, {"form": {"type": "wrong"}})[0] == "json_schema"
+    assert refused(drawn, todo.key, {"form": 1}) == ("missing_field", "/form")
+    says = task("Z", type="scriptTask", python_code="result = {'amount': 1, 'urgent': True, 'kind': 'x'}")
+    assert todos_of(of(process([says, *tasks], ["Z>A", *ways]))) == []
+    anything = task("Z", type="serviceTask", tool="crm")
+    assert todos_of(of(process([anything, *tasks], ["Z>A", *ways]))) == []
+
+
+def test_a_form_that_lies_elsewhere_is_a_todo() -> None:
+    """P-X.25."""
+    drawn = one_step(form_key="embedded:claim.html")
+    todo = only(drawn)
+    assert (todo.kind, todo.required, todo.proposals) == ("form", False, [])
+    assert todo.message == "The form «embedded:claim.html» of «Do it» lies elsewhere."
 
 
 # ---- people ----------------------------------------------------------------------------------------------------------

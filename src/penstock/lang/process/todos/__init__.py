@@ -17,6 +17,7 @@ from penstock.lang.process.todos import (
     event_condition,
     event_names,
     finding,
+    form,
     gateway_conditions,
     lane_role,
     pool,
@@ -37,7 +38,7 @@ TODO_TYPES: dict[str, TodoType] = {
     for type in (
         pool.TODO, black_box.TODO, lane_role.TODO, assignment.TODO, event_condition.TODO,
         gateway_conditions.TODO, event_names.MESSAGE_NAME, event_names.SIGNAL_NAME, timer_value.TODO, script.TODO,
-        rules.TODO, service.TODO, called_process.TODO, repetition.INSTANCES, repetition.LOOP, soundness.TODO,
+        rules.TODO, service.TODO, called_process.TODO, repetition.INSTANCES, repetition.LOOP, form.TODO, soundness.TODO,
         finding.TODO,
     )
 }  # fmt: skip
