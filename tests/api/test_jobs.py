@@ -239,6 +239,27 @@ def test_a_killed_engine_and_a_killed_worker_lose_nothing(tmp_path: Path) -> Non
         assert shown["variables"] == {"amount": 3, "paid": True}
 
 
+def test_a_server_that_stops_lets_those_go_who_wait(tmp_path: Path) -> None:
+    """P-X.28: they are told that there are no jobs, and nobody holds up the end."""
+    with serving(tmp_path, "dev", "--quiet") as server, ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(activate, server.client(OPERATOR), wait_ms=60_000)
+        until(lambda: server.client(ADMIN).get("/jobs/types").json()["items"], _waits)
+        assert server.stop() == 0 and waiting.result() == []
+
+
+def test_who_has_hung_up_gets_no_job(tmp_path: Path) -> None:
+    """P-X.28: the job is left to the next, and not to a lock that nobody holds."""
+    with serving(tmp_path, "dev", "--quiet") as server:
+        admin = server.client(ADMIN)
+        assert admin.post("/processes/definitions", json=json.loads(a_process(CHARGE))).status_code == 201
+        asked = {"type": "charge-card", "worker": "gone", "wait_ms": 60_000}
+        with pytest.raises(httpx2.ReadTimeout):
+            server.client(OPERATOR).post("/jobs/activate", json=asked, timeout=1)
+        begin(server)
+        (job,) = activate(server.client(OPERATOR))
+        assert job["attempt"] == 1
+
+
 async def _answer(store: str, job: Body) -> None:
     door = Penstock(Path(store), drive=False).open()
     try:

@@ -73,11 +73,16 @@ def world(either: Server) -> dict[str, Any]:
     canary = {"artifact": {"type": "rule_pack", "id": "quality_rules_v2"}, "strategy": {"type": "canary"}}
     rollout = admin.post("/deploy", json=canary)
     assert rollout.status_code == 201, rollout.text
+    jobs = [{"id": "work", "name": "Work", "type": "serviceTask", "job": "jobs-of-ours"}]
+    theirs = {"process_definition_id": "jobs_of_ours", "process_definition_name": "Jobs", "activities": jobs}
+    assert admin.post("/processes/definitions", json=theirs).status_code == 201
+    assert admin.post("/processes/definitions/jobs_of_ours/instances", json={}).status_code == 201
+    (job,) = admin.get("/jobs", params={"type": "jobs-of-ours"}).json()["items"]
     deployment = str(rollout.json()["deployment_id"])
     until(lambda: admin.get(f"/deploy/{deployment}").json()["rollout_run_id"], lambda run: run is not None)
     return {
         "spec": httpx2.get(f"{either.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
-        "key": key, "deployment": deployment, "other": made.json()["token"], "viewer": viewer.json()["token"],
+        "key": key, "deployment": deployment, "job": job["id"], "other": made.json()["token"], "viewer": viewer.json()["token"],
         "execution": execution, "schedule": str(schedule.json()["id"]), "trace": EXAMPLE["traceId"],
         "processes": {
             "definitions": "ours", "instances": instance, "workitems": item["id"], "drafts": drawing.json()["id"],
@@ -136,7 +141,7 @@ def _path(path: str, world: dict[str, Any]) -> str:
         "workflows": "wf_defect_alert_v2", "instances": run, "approvals": f"{run}:request_approval", "diagrams": "ask",
         "diagram-runs": run, "users": ADMIN, "rule-packs": "defect_rules_v3", "templates": "defect_alert_v2",
         "connections": "postgres_main", "calendars": "default", "channels": "slack", "keys": world["key"],
-        "deploy": world["deployment"],
+        "deploy": world["deployment"], "jobs": world["job"],
     }  # fmt: skip
     ids |= {name: world["project"][name] for name in ("tid", "sid")}
     ids["id"] = things.get(first, "something")
@@ -192,7 +197,7 @@ def _seen(either: Server, world: dict[str, Any]) -> dict[str, Any]:
         "/configs", "/config-proposals", "/aas-shells", "/robots", "/bi-metrics",
         "/drafts", "/tenants", "/processes/definitions", "/processes/workitems", "/processes/events",
         "/processes/drafts", f"/processes/drafts/{world['processes']['drafts']}",
-        "/pipelines/executions", "/pipelines/dlq", "/pipelines/schedules", "/deploy",
+        "/pipelines/executions", "/pipelines/dlq", "/pipelines/schedules", "/deploy", "/jobs",
         f"/pipelines/executions/{world['execution']}", "/projects", f"/projects/{world['project']['id']}/tasks",
         f"/projects/{world['project']['id']}/executions", "/reports",
         f"/runs/{world['run']}/facts", f"/runs/{world['diagram']}/facts",
@@ -228,7 +233,7 @@ def test_another_tenant_finds_nothing(
     it, and nothing of it changes."""
     other, before, count = either.client(key=world["other"]), _seen(either, world), 0
     ours: tuple[str, ...] = (world["run"], world["diagram"], world["execution"], world["processes"]["instances"])
-    ours += ("canary-5f1d", "김품질", world["project"]["sid"], "a-project-of-ours")
+    ours += (world["job"], "canary-5f1d", "김품질", world["project"]["sid"], "a-project-of-ours")
     for name, path, body in _calls(world):
         if name in PUBLIC | STREAMS:
             continue

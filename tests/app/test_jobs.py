@@ -12,6 +12,7 @@ import pytest
 
 from penstock.app.jobs.jobs import Asked
 from penstock.app.penstock import Penstock
+from penstock.app.registry.registry import known_to
 from penstock.app.runs.waiting.environment import read_environment
 from penstock.app.runs.waiting.open_jobs import SERVED_MS
 from penstock.app.runs.waiting.wait_context import WaitReason
@@ -474,3 +475,18 @@ async def test_the_command_of_another_version_is_refused(door: Penstock) -> None
         door.host.inbox.poll()
         assert door.store.inbox_answer(number) is not None
     assert C.OUTCOME == 1 and door.view(run).status == "RUNNING"
+
+
+@on_loop
+async def test_a_type_that_nobody_has_asked_for_is_told_when_a_document_is_checked(door: Penstock) -> None:
+    """P-X.28: as a warning with its place; a computed type is not known before."""
+    document = a_process(CHARGE, {**CHARGE, "id": "other", "job": "${kind}"})
+
+    def found() -> list[tuple[str, str]]:
+        findings = check_document(document, name="order", registered=known_to(door.store, door.tenant))[1]
+        return [(f.rule, f.where.pointer) for f in findings if f.rule == "job_unserved"]
+
+    assert found() == [("job_unserved", "/activities/0/job")]
+    await take(door, wait_ms=0)
+    assert found() == []
+    assert check_document(document, name="order", registered=known_to(None))[1] == []

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from penstock.errors import ApproverDenied, BadInput, ItemClaimed, Refused, ReleaseNotFound
-from penstock.testing import BlockingVirtualPenstock, TestedRun
+from penstock.testing import BlockingVirtualPenstock, TestedRun, fails
+from tests.app.jobs import CHARGE, a_process, at
 from tests.house.files import ROOT
 
 DECISION, PROCESS = ROOT / "examples/decision", ROOT / "examples/process"
@@ -147,3 +148,13 @@ def test_every_word_of_then_holds(penstock_test: BlockingVirtualPenstock) -> Non
     )  # fmt: skip
     with pytest.raises(BadInput, match="one of status, path"):
         penstock_test.expect(run, state="waiting")
+
+
+def test_a_stub_does_the_jobs_of_workers_outside(penstock_test: BlockingVirtualPenstock) -> None:
+    """P-X.28: by the executor's name or by the node, with no server and no worker; a failure goes its way."""
+    events = (at("broke", "charge", "error"), {"id": "e1", "position": "end"})
+    document = a_process(CHARGE, events=events, flows=(("broke", "e1"),))
+    penstock_test.stub(None, {"paid": True}, executor="job")
+    assert penstock_test.start(document, {"amount": 3}).variables == {"amount": 3, "paid": True}
+    penstock_test.stub("charge", fails("NO_MONEY"))
+    assert penstock_test.start(document, {"amount": 3}).nodes["e1"] == "DONE"

@@ -33,7 +33,8 @@ from penstock.api.routes import (
 
 _LANGUAGES = language_routers()
 ROUTES = (
-    me.router, home.router, runs.router, run_views.router, migrations.router, batch.router, inbox.router, jobs.router,
+    jobs.router,  # asked most often, and routes are looked through from the first on
+    me.router, home.router, runs.router, run_views.router, migrations.router, batch.router, inbox.router,
     definitions.router, rollouts.router, deployments.router, hooks.router,
     *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
     stand_ins.router, configs.router, configs.proposed, *proposals.routers, *registry.routers,

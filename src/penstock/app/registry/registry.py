@@ -152,6 +152,8 @@ def known_to(store: Store | None, tenant: str = SAMPLE) -> Callable[[str, str], 
     servers = {id for type, id in held if type == "mcp_server"}
 
     def has(kind: str, name: str) -> bool:
+        if kind == "job":  # a worker outside has asked for such jobs
+            return store is None or bool(store.job_workers(tenant, name))
         if kind == "agent" and name in AGENTS:  # one of the house's own
             return True
         server, slash, _ = name.partition("/")

@@ -127,6 +127,7 @@ FINDINGS: dict[str, tuple[str, ...]] = {
     "join_k_range": ("«{1}» 값이 들어오는 연결의 수와 맞지 않아요. ({said})",),
     "join_k_unused": ("«{1}» 칸은 join_policy가 k_of_n일 때만 쓰여요.",),
     "join_never_satisfied": ("들어올 수 없는 길을 기다려서 영영 이어지지 못해요. ({said})",),
+    "job_unserved": ("«{1}» 작업을 달라고 한 워커가 아직 없어요.",),
     "join_without_count": ("«{1}»: 몇 갈래를 기다리는지 적혀 있지 않아서 올 수 있는 것을 모두 기다려요.",),
     "json_schema": ("«{1}»: JSON Schema가 아니에요. ({said})",),
     "judgment_settings": ("«{1}» 값이 있어야 해요.",),

@@ -97,6 +97,11 @@ def _check_dependencies(shared: SharedContext) -> None:
             how = f": `penstock registry put {type} {id} …`, or in your program" if type in _FROM_PROGRAM else ""
             hint = f"Register the {word}{how}, or correct its name."
             shared.report.warning("missing_dependency", f"There is no {word} «{id}» here.", at, hint=hint)
+    for type, at, element in shared.jobs if registered is not None else ():
+        if registered is not None and not registered("job", type):
+            message = f"No worker has asked for jobs of type «{type}» yet."
+            hint = "Start a worker of this type, or correct its name; until then such jobs wait."
+            shared.report.warning("job_unserved", message, at, hint=hint, node=element)
 
 
 # ---- levels ----------------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ class SharedContext:
     read_conditions: dict[str, FlowConditions] = field(default_factory=dict)  # by element
     asked_choices: dict[str, dict[str, str]] = field(default_factory=dict)  # by gateway: flow → word
     dependencies: list[tuple[str, str, str]] = field(default_factory=list)  # type, id, pointer
+    jobs: list[tuple[str, str, str]] = field(default_factory=list)  # type of jobs, pointer, element
 
     def flow_conditions(self, element: Element) -> FlowConditions:
         """The conditions of the transitions that leave an element, read once: what is wrong is reported once."""

@@ -22,7 +22,7 @@ CATEGORY: dict[str, str] = dict.fromkeys(
         "unreachable_node", "join_never_satisfied", "UNBOUNDED_LOOP", "RACE", "recursive_process",
         "loop_by_count", "left_out", "escalation_of_call", "service_by_person", "assignment_not_understood",
         "starters_not_understood", "cancel_without_boundary", "cancel_without_end", "cancel_outside_transaction",
-        "ad_hoc_element",
+        "ad_hoc_element", "job_unserved",
     ),
     "semantic",
 )  # fmt: skip

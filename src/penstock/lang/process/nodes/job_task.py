@@ -27,6 +27,8 @@ def lower_job(context: LoweringContext) -> Fragment:
 
 def job_effect(context: LoweringContext, **parts: Any) -> Effect:
     f = activity_fields(context)
+    if not _is_expression(f.job):
+        context.shared.jobs.append((f.job, context.at("job"), context.id))
     args: dict[str, Any] = {
         "type": _text(f.job, "job", context),
         "variables": VARIABLES if f.params is None else context.value(f.params, "params"),
@@ -39,6 +41,10 @@ def job_effect(context: LoweringContext, **parts: Any) -> Effect:
 
 def _text(value: Any, path: str, context: LoweringContext) -> Any:
     """The author's text or number, or the expression that it is: ${…}, or FEEL after «=»."""
-    if isinstance(value, str) and value.strip().startswith(("${", "=")):
+    if _is_expression(value):
         return {"$expr": context.expression(value, path) or "null"}
     return value
+
+
+def _is_expression(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().startswith(("${", "="))
