@@ -82,7 +82,8 @@ def world(either: Server) -> dict[str, Any]:
     until(lambda: admin.get(f"/deploy/{deployment}").json()["rollout_run_id"], lambda run: run is not None)
     return {
         "spec": httpx2.get(f"{either.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
-        "key": key, "deployment": deployment, "job": job["id"], "other": made.json()["token"], "viewer": viewer.json()["token"],
+        "key": key, "deployment": deployment, "job": job["id"],
+        "other": made.json()["token"], "viewer": viewer.json()["token"],
         "execution": execution, "schedule": str(schedule.json()["id"]), "trace": EXAMPLE["traceId"],
         "processes": {
             "definitions": "ours", "instances": instance, "workitems": item["id"], "drafts": drawing.json()["id"],
