@@ -251,6 +251,15 @@ def test_a_language_that_is_not_run_is_named(condition: str, more: str, language
     assert language in finding.message and finding.hint and finding.where.line
 
 
+@pytest.mark.parametrize(
+    ("text", "taken"), [("i = 1", "t0"), ('word = "KR" and i = 1', "t0"), ("i = 2", "t3"), ("i == 1", "t0")]
+)
+def test_what_nothing_marks_may_be_feel(tmp_path: Path, text: str, taken: str) -> None:
+    """DMN 1.5, 10.3.1.2: one = compares; what is no expression of ours and no text of people is FEEL."""
+    data = {"i": 1, "word": "KR"}
+    assert goes(tmp_path, three(said(text), said("=false"), said("=false")), data) == taken
+
+
 def test_juel_that_cannot_be_read_is_a_finding_with_its_place() -> None:
     """P-X.35: in our words, with what is not known."""
     found = check_document(asked("${staff.boss(execution) == 'kim'}"), name="x.bpmn")[1]

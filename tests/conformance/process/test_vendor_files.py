@@ -427,6 +427,15 @@ def test_a_message_finds_who_waits_by_its_key(tmp_path: Path) -> None:
     assert at_the_door(tmp_path, work) == ["RUNNING", "COMPLETED"]
 
 
+@pytest.mark.parametrize("name", ["paid-${order}", "=order.kind", "#{kind}"])
+def test_a_message_whose_name_is_computed_has_none(name: str) -> None:
+    """P-X.25: nobody would ever send what stands in the file; it is told, and the name is missing."""
+    message = f'<message id="m" name="{name}"/>'
+    caught = '<intermediateCatchEvent id="a"><messageEventDefinition messageRef="m"/></intermediateCatchEvent>'
+    source = file(caught, more=message)
+    assert ("error", "missing_field") in said(source) and name in why(source)
+
+
 @pytest.mark.parametrize("text", ["<", "${", "=", "#{}", "${a", "=a +", "\\${", "${'}", "a" * 3000])
 def test_nothing_that_stands_in_an_attribute_is_a_traceback(text: str) -> None:
     """P-X.35: whatever is written where an expression may stand: told, or read as a text."""

@@ -58,9 +58,17 @@ def formal_expression(element: XmlElement | None, default: str, *, condition: bo
         return as_foreign(name, text)
     if any(name in text for name in _XPATH):
         return as_foreign("xpath", text)
-    if not own and not marked and (name := _foreign(default)) and _compiled(text) is None:
-        return as_foreign(name, text)
+    if not own and not marked and _compiled(text) is None:
+        if name := _foreign(default):
+            return as_foreign(name, text)
+        if not default and "=" in text and _is_feel(f"={text}"):  # nothing says what it is, and it is no other
+            return expression(f"={text}", condition=condition)
     return expression(text, condition=condition, language=own or default)
+
+
+def is_computed(text: str) -> bool:
+    """Whether a name is an expression: FEEL, or JUEL somewhere in it."""
+    return text.startswith("=") or juel_text.is_juel(text)
 
 
 def value_text(text: str) -> str:
@@ -91,6 +99,14 @@ def _is_ours(text: str) -> bool:
     """Whether a text that is no JUEL has what only our expressions have."""
     compiled = _compiled(text)
     return compiled is not None and bool(compiled.functions or compiled.calls or compiled.roots & DATA_ROOTS)
+
+
+def _is_feel(text: str) -> bool:
+    try:
+        feel_text.as_expression(text)
+    except ExprSyntaxError:
+        return False
+    return True
 
 
 def _compiled(text: str) -> Expression | None:

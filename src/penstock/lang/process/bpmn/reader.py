@@ -203,6 +203,9 @@ class _Reader:
                 if used is not None and node.get("id") not in used:
                     continue
                 entry = {"id": node.get("id"), "name": node.get("name")}
+                if dialects.is_computed(entry["name"]):
+                    entry["name"] = ""
+                    self._leave_out(f"the name of the {tag}", f"«{node.get('name')[:80]}» would be computed", node)
                 code = node.get("errorCode") or node.get("escalationCode")
                 self._add(collection, {**entry, "code": code} if code else entry, node)
                 self._keep_extensions(node, node.get("id"))
@@ -427,7 +430,8 @@ class _Reader:
         node = self.index.declarations.get(kind, {}).get(ref)
         if node is None:
             return ref
-        return node.get("errorCode") or node.get("escalationCode") or node.get("name") or ref
+        name = node.get("errorCode") or node.get("escalationCode") or node.get("name")
+        return name if name and not dialects.is_computed(name) else ref
 
     def _store(self, collection: str, entry: dict[str, Any], node: XmlElement) -> None:
         """Adds an element with what BPMN has no place for: our settings win, and the modeler's extensions are kept."""
