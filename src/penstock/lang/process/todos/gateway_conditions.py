@@ -52,7 +52,8 @@ def _todo(process: CheckedProcess, element: Element) -> Todo:
     steps = [drawn_name(step) or step.id for step in process.steps_before(element.id)]
     ways = ", ".join(f"«{label}»" for label in labels.values())
     unread = process.errors(element.id, *_UNREAD)
-    what = f"a condition that cannot be read: {unread[0].message}" if unread else "no condition that says which"
+    why = unread[0].message.removesuffix(".") if unread else ""
+    what = f"a condition that cannot be read: {why}" if unread else "no condition that says which"
     if not unread and written:
         what = "no condition for some of them"
     message = f"{process.drawn(element)} parts into {ways}, and has {what}."
