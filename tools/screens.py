@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tools import screen_plan, screen_rollout
+from tools import screen_draft, screen_plan, screen_rollout
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "docs" / "assets"
@@ -361,6 +361,7 @@ def pictures(eyes: Eyes) -> None:
         eyes.shoot(page, "/pipelines", "pipelines-light-ko")
         eyes.shoot(page, "/ops/dead-letters?cause=IMG_INSPECT_KO/register/HTTP_5XX", "dead-letters-light-ko")
         screen_plan.take(page.context.request, eyes.base, lambda path: eyes.shoot(page, path, "plan-light-ko"))
+        screen_draft.take(page.context.request, eyes.base, lambda path: eyes.shoot(page, path, "draft-light-ko"))
         with eyes.of("manager", "ko", "light", wide) as other:
             screen_rollout.take(
                 page.context.request, eyes.base, lambda path: eyes.approve(other, path),

@@ -251,16 +251,14 @@ def test_what_the_tool_wrote_is_shown_in_its_own_words(server: Server, window: O
 
 
 def test_a_lane_says_who_does_its_work(server: Server, window: Open) -> None:
-    """P-X.13, P-X.25: a lane may stay open; its name is proposed as the role, and another one can be named."""
+    """P-X.13, P-X.25: who does what lies in a lane is asked; its name is proposed as the role, another can be named."""
     draft = brought(server, purchase("lanes", lanes=True))
     page = window(ADMIN)
     no = number_of(draft, "lane_role")
     _open(page, draft, f"?todo={no}")
     card = _card(page, no)
     expect(card).to_contain_text("레인 ‘요청자’의 일을 할 사람이 없어요")
-    expect(card).to_contain_text("안 해도 돼요")
     expect(card).to_contain_text("‘요청자’는 이 일을 하는 역할")
-    expect(page.locator(".draft-why")).to_contain_text("안 해도 되는 일이 3개 있어요")
     card.get_by_role("button", name="직접 쓰기").click()
     card.get_by_label("누가 하나요?").select_option("그룹")
     card.get_by_label("그룹 이름").fill("line_a")

@@ -54,7 +54,8 @@ function Activity({ element, document, onPick }: { element: ProcessElement; docu
           {textOf(data["priority"]) && textOf(data["priority"]) !== "normal" && <Row name={n.priority}>{n.priorities[textOf(data["priority"])] ?? textOf(data["priority"])}</Row>}
           {subProcess && <Row name={n.calls}><Link className="mono" to={definitionPath(subProcess)}>{subProcess}</Link></Row>}
           {isDict(data["multi"]) && <Row name={n.multi}>{multi(data["multi"], n)}</Row>}
-          {["message", "signal", "rule_pack", "decision"].filter((key) => textOf(data[key])).map((key) => <Row key={key} name={n.fields[key] ?? key}><span className="mono">{textOf(data[key])}</span></Row>)}
+          {["message", "signal", "rule_pack", "decision", "job"].filter((key) => textOf(data[key])).map((key) => <Row key={key} name={n.fields[key] ?? key}><span className="mono">{textOf(data[key])}</span></Row>)}
+          {names(data["candidates"]).length > 0 && <Row name={n.candidates}>{people(names(data["candidates"]).map((target) => target.replace(/^(?:role|group|user):/, "")))}</Row>}
           {listOf(data["input_data"]).length > 0 && <Row name={n.reads}>{listOf(data["input_data"]).map((field) => textOf(field["name"])).join(", ")}</Row>}
           {listOf(data["output_data"]).length > 0 && <Row name={n.writes}>{listOf(data["output_data"]).map((field) => textOf(field["name"])).join(", ")}</Row>}
         </dl>

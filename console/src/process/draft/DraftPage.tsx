@@ -61,7 +61,7 @@ function Workbench({ work, reload, onReleased }: { work: DraftWork; reload: () =
   const element = chosen ? null : search.get("node");
   const doubtful = draft.todos.find(({ kind, state }) => kind === "soundness" && state === "open")?.process;
   const definition = search.get("of") ?? doubtful ?? draft.definitions[0]?.id ?? "";
-  const inspection = useInspectedDefinition(draft, search.get("view") === "net" || draft.soundness.status === "unsound", definition);
+  const inspection = useInspectedDefinition(draft, search.get("view") === "net" || doubtful !== undefined || draft.soundness.status === "unsound", definition, doubtful === undefined); // what the proposals mend is seen where they are not taken
   const select = (todo: Todo | null) => { setWay(null); setSearch({ todo: todo ? String(todo.no) : null, node: null }); };
   const pick = (node: string | null) => { setWay(null); setSearch({ todo: null, node }); };
   const mayWrite = may(me, "definition.write");

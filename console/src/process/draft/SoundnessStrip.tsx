@@ -8,7 +8,7 @@ import { openTodos, type Draft, type Todo } from "./types";
 
 interface Props {
   draft: Draft;
-  /** What the server says of the file with every proposal taken; null while it is not there. */
+  /** What the server says of one of its definitions; null while it is not there. */
   inspected: Inspected | null;
   playing: boolean;
   onPlay: (playing: boolean) => void;
@@ -25,6 +25,7 @@ const FAILS: Record<string, (typeof CHECKS)[number]> = { deadlock: "ends", livel
 export function SoundnessStrip({ draft, inspected, playing, onPlay, onTodo, onElement }: Props): ReactNode {
   const { f, d } = useDraftWords();
   const { soundness } = draft;
+  const mended = soundness.status === "sound" && soundness.with_proposals && openTodos(draft).some(({ kind }) => kind === "soundness");
   const verdict = soundness.status === "sound" ? "sound" : soundness.status === "unsound" ? "unsound" : "unknown";
   const failing = new Set(inspected?.soundness.flatMap((level) => FAILS[level.why] ?? []));
   const example = inspected?.soundness.some((level) => level.steps.length > 0) ?? false;
@@ -35,7 +36,7 @@ export function SoundnessStrip({ draft, inspected, playing, onPlay, onTodo, onEl
     <section className="draft-sound" aria-label={d.soundness}>
       <div className="draft-sound-line">
         <h2>{d.soundness}</h2>
-        <Badge tone={verdict === "sound" ? "done" : verdict === "unsound" ? "failed" : "idle"} icon={verdict === "sound" ? ShieldCheck : verdict === "unsound" ? CircleX : CircleHelp}>{d.verdict[verdict]}</Badge>
+        <Badge tone={verdict === "sound" ? "done" : verdict === "unsound" ? "failed" : "idle"} icon={verdict === "sound" ? ShieldCheck : verdict === "unsound" ? CircleX : CircleHelp}>{mended ? d.mended : d.verdict[verdict]}</Badge>
         <span className="dim grow">{verdict === "unknown" ? d.notYet : d.states(f.number(soundness.states), soundness.with_proposals)}</span>
         <span className="dim small"><Ago time={draft.updated_at} /></span>
         {example && <Button icon={playing ? Square : Play} onClick={() => onPlay(!playing)}>{playing ? d.stopPlaying : d.playTokens}</Button>}

@@ -5,6 +5,7 @@ import type { Dict } from "../../api/types";
 import { Button } from "../../components";
 import { AskSomeone } from "./AskSomeone";
 import type { DrawingFile } from "./drawingFile";
+import { VendorWords } from "./ElementCard";
 import { askedBy, askOf, choicesOf, effectText, proposalText, titleOf, type Sentence } from "./sentences";
 import { useDraftWords } from "./speech";
 import { asksTime, TimerValue } from "./TimerValue";
@@ -35,6 +36,7 @@ export function TodoCard({ work, todo, file, selected, way, may, onWay, onSelect
   const card = useRef<HTMLLIElement>(null);
   useEffect(() => { if (selected) card.current?.scrollIntoView({ block: "nearest" }); }, [selected]);
   const proposal = todo.proposals[0];
+  const element = file.elements.get(todo.element);
   const timed = asksTime(todo.form);
   const writable = Object.keys(todo.form.properties ?? {}).length > 0;
   const names = Object.keys(todo.form.properties ?? {}).join() === "who" && todo.form.properties?.["who"]?.type === "string";
@@ -67,6 +69,7 @@ export function TodoCard({ work, todo, file, selected, way, may, onWay, onSelect
       {selected && way === "write" && names && <AskSomeone who="" previous={false} label={d.whoDoes} act={d.whoDoesDo} disabled={disabled} onSend={(who) => void write({ who })} onCancel={() => onWay(null)} />}
       {selected && way === "write" && !names && <WrittenAnswer work={work} todo={todo} file={file} disabled={disabled} onSend={write} onCancel={() => onWay(null)} />}
       {selected && way === "ask" && proposal && <AskSomeone who={askOf(proposal.answer)?.who ?? ""} previous label={d.askWho} act={d.askDo} disabled={disabled} onSend={(who) => void write(askedBy(proposal.answer, who))} onCancel={() => onWay(null)} />}
+      {selected && element && element.vendor.length > 0 && <VendorWords element={element} />}
       {refused && <p className="bad" role="alert"><CircleX size={13} aria-hidden />{refused}</p>}
     </li>
   );

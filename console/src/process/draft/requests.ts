@@ -9,13 +9,13 @@ export const draftPath = (id: string): string => `${DRAFTS}/${encodeURIComponent
 /** The text of the file as it is now, or with every proposal taken. */
 export const draftFilePath = (id: string, accepted: boolean): string => `${draftPath(id)}/bpmn?accepted=${accepted}`;
 
-/** The definitions that it becomes, with every proposal taken. */
-export const draftDefinitionsPath = (id: string): string => `${draftPath(id)}/definitions?accepted=true`;
+/** The definitions that it becomes, as they are now or with every proposal taken. */
+export const draftDefinitionsPath = (id: string, accepted: boolean): string => `${draftPath(id)}/definitions?accepted=${accepted}`;
 
 /** The draft is what the server answered: it is shown at once. */
 function kept(draft: Draft): Draft {
   put(draftPath(draft.id), draft);
-  stale(draftDefinitionsPath(draft.id));
+  stale(`${draftPath(draft.id)}/definitions`);
   stale(draftsPath);
   return draft;
 }

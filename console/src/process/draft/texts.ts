@@ -25,9 +25,9 @@ export function useAcceptedText(draft: Draft, wanted: boolean): FileText {
   return useText(wanted ? draft.id : null, String(draft.number), true);
 }
 
-/** A definition of it with every proposal taken: its net, and where a run of it would not end. */
-export function useInspectedDefinition(draft: Draft, wanted: boolean, definition: string): Inspection {
-  const { data, error } = useGet<{ definitions: Dict[] }>(wanted ? draftDefinitionsPath(draft.id) : null);
+/** A definition of it, as it is now or with every proposal taken: its net, and where a run of it would not end. */
+export function useInspectedDefinition(draft: Draft, wanted: boolean, definition: string, accepted: boolean): Inspection {
+  const { data, error } = useGet<{ definitions: Dict[] }>(wanted ? draftDefinitionsPath(draft.id, accepted) : null);
   const document = data?.definitions.find((each) => each["process_definition_id"] === definition) ?? data?.definitions[0];
   const inspection = useInspection(useMemo(() => (document ? JSON.stringify(document, null, 2) : null), [document]), 0);
   return { ...inspection, busy: inspection.busy || (wanted && !data && !error) };
