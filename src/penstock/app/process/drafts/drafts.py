@@ -110,8 +110,9 @@ class Drafts:
     async def definitions(self, id: str, *, accepted: bool = False) -> list[dict[str, Any]]:
         """What it becomes, as it is now; `accepted`: with all proposals taken."""
         present = (await self._form(self._row(id))).present
-        drawing = present.drawing if not accepted else (await asyncio.to_thread(lambda: present.with_proposals))[0]
-        return [dict(data) for data in drawing.definitions]
+        if accepted:
+            present, _ = await asyncio.to_thread(lambda: present.with_proposals)
+        return [dict(data) for data in present.drawing.definitions]
 
     def _row(self, id: str, number: int | None = None) -> DocumentDraftRow:
         """Raises DraftChanged where it is not the one with this number."""
