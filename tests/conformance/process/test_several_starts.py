@@ -252,10 +252,17 @@ def test_a_gateway_that_something_leads_to_begins_nothing() -> None:
 
 @awaited
 async def test_a_called_process_begins_without_a_trigger(tmp_path: Path) -> None:
-    """P-X.25, P-X.4, BPMN 10.5.2: a called process begins at its start event without a trigger."""
-    async with Office(tmp_path) as office:
-        run = await office.start(several(MESSAGE, BY_HAND), {"n": 1})
-        assert run.open() == ["B"] and run.look.variables == {"n": 1}
+    """P-X.25, P-X.4, BPMN 10.5.2: a called process begins at its start event without a trigger, whatever has begun the
+    one that calls it."""
+    call = task("C", type="subProcess", orchestration={"sub_process": "inner"})
+    outer = process([MESSAGE, BY_HAND, call], ["M>C", "S>C"], process_definition_id="outer")
+    async with desk(str(tmp_path / "s.db"), tmp_path) as one:
+        await one.define(several(OTHER, BY_HAND, process_definition_id="inner"))
+        await one.define(outer)
+        (run,), _ = await one.tell("order", {"n": 1})
+        (child,) = [row.id for row in one.door.runs() if row.id != run]
+        await one.door.wait(child, until_waiting=True, timeout=PATIENCE_S)
+        assert one.open(child) == ["B"] and one.door.view(child).variables == {"n": 1}
 
 
 @pytest.mark.parametrize("store", STORES)
