@@ -112,6 +112,11 @@ function kindOf(field: Schema, n: Words): string {
   return n.kinds[field.format ?? ""] ?? n.kinds[type ?? ""] ?? n.kinds["any"] ?? "";
 }
 
+/** What an event waits for or sends, as its author calls it. */
+function nameOf(event: Dict): string {
+  return ["message", "signal", "code", "condition", "link"].map((name) => textOf(event[name])).find((text) => text) ?? "";
+}
+
 function Event({ data, document, onPick }: { data: Dict; document: Dict; onPick: (node: string) => void }): ReactNode {
   const { t, f } = useWords();
   const n = t.inspect;
@@ -120,7 +125,8 @@ function Event({ data, document, onPick }: { data: Dict; document: Dict; onPick:
   const trigger = textOf(data["trigger"]) || "none";
   const time = textOf(timer["date"] ?? timer["cycle"]) || (timer["duration"] !== undefined ? (durationOf(timer["duration"]) === null ? textOf(timer["duration"]) : f.duration(durationOf(timer["duration"]) ?? 0)) : "");
   const referred = ["messages", "signals", "errors", "escalations"].flatMap((collection) => listOf(document[collection])).find((candidate) => candidate["id"] === data["name_ref"]);
-  const named = textOf(data["message"]) || textOf(data["signal"]) || textOf(data["code"]) || textOf(referred?.["name"]) || textOf(data["name_ref"]);
+  const several = listOf(data["triggers"]).map((one) => nameOf(one) || (n.triggers[textOf(one["trigger"])] ?? textOf(one["trigger"]))).join(", ");
+  const named = nameOf(data) || textOf(referred?.["name"]) || textOf(data["name_ref"]) || several;
   if (trigger === "none" && !host) return null;
   return (
     <section>

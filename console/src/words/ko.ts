@@ -237,7 +237,7 @@ export const ko = {
     candidates: "맡을 수 있는 사람", fields: { message: "메시지", signal: "신호", rule_pack: "규칙 묶음", decision: "규칙 묶음", job: "작업 종류 (topic, job type)" } as Record<string, string>, reads: "읽는 데이터", writes: "쓰는 데이터", form: "적을 것", undo: "실패하면", undoNone: "되돌리는 방법이 없어요", undoTool: "도구", within: (d: string) => `${d} 안에`, code: "스크립트", documentation: "설명",
     kinds: { string: "글", number: "수", integer: "정수", boolean: "예/아니요", array: "여러 개", object: "묶음", date: "날짜", "date-time": "날짜와 시각", time: "시각", email: "메일", uri: "주소", any: "무엇이든" } as Record<string, string>,
     into: "들어오는 길", intoNone: "들어오는 길이 없어요. 여기서 시작해요.", out: "나가는 길", outNone: "나가는 길이 없어요. 여기서 끝나요.", otherwise: "그 밖에는", hanging: "붙어 있는 이벤트", hangsAt: "붙어 있는 곳", then: "일어나면", stops: "하던 일을 멈춰요", goesOn: "하던 일은 그대로 해요", trigger: "무엇을 기다리나요", named: "이름", time: "언제",
-    triggers: { timer: "시간", message: "메시지", signal: "신호", error: "오류", escalation: "상위 보고", compensation: "되돌리기", terminate: "모두 끝내기" } as Record<string, string>,
+    triggers: { timer: "시간", message: "메시지", signal: "신호", error: "오류", escalation: "상위 보고", compensation: "되돌리기", terminate: "모두 끝내기", cancel: "취소", conditional: "조건", link: "링크", multiple: "여럿 중 하나", parallelMultiple: "여럿 모두" } as Record<string, string>,
   },
   proposals: {
     about: "한 사람이 제안한 변경은 다른 사람이 승인해야 쓰여요.", none: "다른 사람의 확인을 기다리는 변경이 없어요.", by: (who: string, when: string) => `${who}, ${when}`, mine: "내가 제안했어요. 다른 사람이 정해요.", isNew: "새로 만듦", away: "없애기", approve: "승인하고 쓰기", reject: "돌려보내기", approved: (what: string) => `${josa(what, "이/가")} 이제 쓰여요`, rejected: (what: string) => `${josa(what, "을/를")} 돌려보냈어요`, mayNot: "정하려면 definition.approve 권한이 있어야 해요.",
