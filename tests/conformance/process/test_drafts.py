@@ -15,9 +15,11 @@ from msgspec.structs import replace
 from penstock import Penstock
 from penstock.app.process.definitions import Processes
 from penstock.app.process.drafts import drafts as module
-from penstock.app.process.drafts.answers import DraftReply
+from penstock.app.process.drafts import present
+from penstock.app.process.drafts.answers import DraftReply, packed, unpacked
 from penstock.app.process.drafts.drafts import Drafts
 from penstock.app.process.drafts.present import PresentDraft
+from penstock.app.process.version_writer import VersionWriter
 from penstock.errors import (
     DraftChanged,
     DraftUnfinished,
@@ -136,9 +138,10 @@ async def test_two_definitions_or_none(tmp_path: Path, monkeypatch: pytest.Monke
             await drafts.release(draft.id, number=1)
         assert [finding.node for finding in refused.value.findings] == ["later"]
         assert held.named("p1") == held.named("p2") == []
-        with monkeypatch.context() as patch, pytest.raises(ProcessInvalid):
+        with monkeypatch.context() as patch:
             patch.setattr(module, "missing", lambda todos, unsound: [])  # as if nobody had looked
-            await drafts.release(draft.id, number=1)
+            with pytest.raises(ProcessInvalid):
+                await drafts.release(draft.id, number=1)
         assert held.named("p1") == held.named("p2") == [] and (await drafts.get(draft.id)).number == 1
         draft = await drafts.answer(draft.id, [DraftReply(key("later", "p2", "timer_value"), answer=TIMED)])
         released = await drafts.release(draft.id, number=2)
@@ -154,7 +157,7 @@ async def test_a_draft_that_changes_while_it_is_released(tmp_path: Path, monkeyp
     async with Penstock(tmp_path / "s.db") as door:
         drafts, held = Drafts(door), Processes(door)
         draft = (await drafts.bring(decided(), accept=True)).draft
-        compiled = module.VersionWriter._compiled
+        compiled = VersionWriter._compiled
 
         async def slow(*args: object) -> object:
             made = await compiled(*args)  # type: ignore[arg-type]
@@ -164,7 +167,7 @@ async def test_a_draft_that_changes_while_it_is_released(tmp_path: Path, monkeyp
                 assert door.store.put_document_draft(replace(row, number=2), 1)
             return made
 
-        monkeypatch.setattr(module.VersionWriter, "_compiled", slow)
+        monkeypatch.setattr(VersionWriter, "_compiled", slow)
         with pytest.raises(DraftChanged):
             await drafts.release(draft.id, number=1)
         assert held.named("order") == []
@@ -231,6 +234,35 @@ async def test_a_draft_is_folded_once(tmp_path: Path, monkeypatch: pytest.Monkey
             assert await drafts.get(draft.id) == draft
         await Processes(door).define(decided("apart").replace("<exclusiveGateway", "<parallelGateway"))
         assert (await drafts.get(draft.id)).status == "finished"
+
+
+@awaited
+async def test_so_many_are_kept_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-X.25: by number and by size; others are folded again, and look the same."""
+    monkeypatch.setattr(present, "_KEPT", 2)
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        brought = [(await drafts.bring(decided(f"p{n}"))).draft for n in range(4)]
+        assert len(present._PRESENT.held) == len(present._DRAWINGS.held) == 2
+        monkeypatch.setattr(present, "_KEPT_BYTES", 1)
+        assert [await drafts.get(draft.id) for draft in brought] == brought
+        assert len(present._PRESENT.held) == 1, "the one that was asked for last"
+
+
+@awaited
+async def test_an_answer_that_is_not_taken_any_more_is_asked_for_again(tmp_path: Path) -> None:
+    """P-X.25: after an update of the program; the draft can still be looked at."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        draft = (await drafts.bring(gateways("g1", "g2"), accept=True)).draft
+        row = door.store.document_draft(door.tenant, draft.id)
+        assert row is not None
+        log = unpacked(row.body)
+        odd = replace(log.answers[0], answer={"of another": "version"})
+        body = packed(replace(log, answers=(odd, *log.answers[1:])))
+        assert door.store.put_document_draft(replace(row, number=2, body=body), 1)
+        seen = await drafts.get(draft.id)
+        assert [todo.state for todo in seen.todos] == ["open", "done"] and seen.status == "open"
 
 
 @awaited

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -63,9 +64,11 @@ def unpacked(body: bytes) -> AnswerLog:
 
 
 def folded(drawing: Drawing, answers: Iterable[DraftAnswer]) -> Drawing:
-    """The drawing with answers that were taken upon it, in this order."""
+    """The drawing with answers that were taken upon it, in this order. One that this version of the program does not
+    take any more is asked for again."""
     for given in answers:
-        drawing = answered(drawing, given.key, given.answer)
+        with contextlib.suppress(ProcessInvalid):
+            drawing = answered(drawing, given.key, given.answer)
     return drawing
 
 

@@ -27,8 +27,9 @@ from penstock.lang.soundness import ends_each, findings_of
 from penstock.net.soundness import verdicts
 from penstock.store.document_drafts import DocumentDraftRow
 
-#: so many drafts are kept as they are; others are folded again when somebody asks
-_KEPT = 16
+#: so many drafts are kept as they are, of files that have so many bytes together; a thousand activities are some 300
+#: kB of text and fifty times as much in memory
+_KEPT, _KEPT_BYTES = 64, 2_000_000
 _WORSE = ("sound", "undecided", "unsound")
 
 
@@ -165,25 +166,27 @@ def documents_of(drawing: Drawing) -> dict[str, bytes]:
 class _Kept:
     """By what they are made of: the text, the answers and what is called. Who has the same has the same draft."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self.lock = most, Lock()
-        self.held: OrderedDict[Any, Any] = OrderedDict()
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.held: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
 
     def get(self, key: Any) -> Any:
         with self.lock:
             if key in self.held:
                 self.held.move_to_end(key)
-            return self.held.get(key)
+            value, _ = self.held.get(key, (None, 0))
+            return value
 
-    def put(self, key: Any, value: Any) -> None:
+    def put(self, key: Any, value: Any, size: int) -> None:
         with self.lock:
-            self.held[key] = value
+            self.held[key] = value, size
             self.held.move_to_end(key)
-            while len(self.held) > self.most:
-                self.held.popitem(last=False)
+            total = sum(size for _, size in self.held.values())
+            while len(self.held) > 1 and (total > _KEPT_BYTES or len(self.held) > _KEPT):
+                total -= self.held.popitem(last=False)[1][1]
 
 
-_DRAWINGS, _PRESENT = _Kept(_KEPT), _Kept(_KEPT)
+_DRAWINGS, _PRESENT = _Kept(), _Kept()
 
 
 def drawing_of(row: DocumentDraftRow, log: AnswerLog) -> Drawing:
@@ -191,7 +194,7 @@ def drawing_of(row: DocumentDraftRow, log: AnswerLog) -> Drawing:
     drawing: Drawing | None = _DRAWINGS.get(_form_of(row))
     if drawing is None:
         drawing = folded(read_drawing(row.source.decode(), row.file), log.answers)
-        _DRAWINGS.put(_form_of(row), drawing)
+        _DRAWINGS.put(_form_of(row), drawing, len(row.source))
     return drawing
 
 
@@ -204,8 +207,8 @@ def present_of(row: DocumentDraftRow, drawing: Drawing, called: Mapping[str, byt
 
 
 def keep(row: DocumentDraftRow, present: PresentDraft) -> None:
-    _DRAWINGS.put(_form_of(row), present.drawing)
-    _PRESENT.put((*_form_of(row), _digest(present.called.known)), present)
+    _DRAWINGS.put(_form_of(row), present.drawing, len(row.source))
+    _PRESENT.put((*_form_of(row), _digest(present.called.known)), present, len(row.source))
 
 
 def _form_of(row: DocumentDraftRow) -> tuple[str, bytes]:
