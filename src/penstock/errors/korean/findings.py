@@ -95,7 +95,7 @@ FINDINGS: dict[str, tuple[str, ...]] = {
     "event_gateway_target": ("«{1}» 갈림길 뒤의 «{2}»: 기다릴 수 있는 것이 아니에요.",),
     "event_sub_process_flow": ("«{1}»: 이벤트 하위 프로세스라 흐름을 이을 수 없어요.",),
     "event_sub_process_start": ("이벤트 하위 프로세스 «{1}»의 시작이 맞지 않아요. ({said})",),
-    "expression_language": ("«{1}»: {2}은(는) 여기서 계산하지 않는 언어예요. FEEL이나 JUEL로 적어 주세요.",),
+    "expression_language": ("«{1}»은(는) 여기서 계산하지 않는 언어로 적혀 있어요. FEEL이나 JUEL로 적어 주세요.",),
     "expression_syntax": ("식을 읽을 수 없어요. ({said})",),
     "form_unknown": ("«{2}»의 양식 «{1}»은(는) 다른 곳에 있어요. form에 항목을 적기 전에는 무엇이든 넣을 수 있어요.",),
     "fallback_node_exists": ("대신할 노드가 맞지 않아요. ({said})",),

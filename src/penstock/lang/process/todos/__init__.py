@@ -103,8 +103,8 @@ def accepted(
 
 def _place(drawing: Drawing, key: str) -> TodoPlace:
     kind, _, rest = key.partition(":")
-    ids = [str(data.get("process_definition_id") or "") for data in drawing.definitions]
-    for id in sorted(ids, key=len, reverse=True):
+    ids = [data.get("process_definition_id") for data in drawing.definitions]
+    for id in sorted((id for id in ids if isinstance(id, str) and id), key=len, reverse=True):
         if kind in TODO_TYPES and rest.startswith(f"{id}:"):
             return TodoPlace(kind, id, rest[len(id) + 1 :])
     message = f"The drawing has no to-do «{key}»."

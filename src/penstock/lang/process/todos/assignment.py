@@ -9,7 +9,7 @@ from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.schema import Element
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType, element_todo
-from penstock.lang.process.todos.edit import entry_of, known_members, with_fields
+from penstock.lang.process.todos.edit import entries, entry_of, known_members, with_fields
 from penstock.lang.process.todos.lane_role import FORM, checked_who
 
 KIND = "assignment"
@@ -44,7 +44,7 @@ def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:
     if who != "anyone":
         return with_fields(drawing, at, {"candidates": [{"initiator": "user:${initiator}"}.get(who, who)]})
     data = drawing.definition(at.process)  # nothing is said any more, and that has to stand there
-    listed = [{**old, "candidates": None} if old is entry else old for old in data["activities"]]
+    listed = [{**old, "candidates": None} if old is entry else old for old in entries(data, "activities")]
     return drawing.changed(at.process, {**data, "activities": listed})
 
 

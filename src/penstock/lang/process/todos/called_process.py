@@ -9,7 +9,7 @@ from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.schema import Element
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess
 from penstock.lang.process.todos.contract import Todo, TodoPlace, TodoType, element_todo
-from penstock.lang.process.todos.edit import entry_of, known_members, refusal, text_at, with_fields
+from penstock.lang.process.todos.edit import entries, entry_of, known_members, refusal, text_at, with_fields
 from penstock.lang.process.todos.person import fields_for_person, form_of, person_proposal
 
 KIND = "called_process"
@@ -46,7 +46,7 @@ def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:
     if "by" in given:
         return with_fields(drawing, at, fields_for_person(entry, given))
     name, how = text_at(given, "process", _HINT), entry.get("orchestration")
-    if any(inner.get("parent") == at.element for inner in drawing.definition(at.process).get("activities") or ()):
+    if any(inner.get("parent") == at.element for inner in entries(drawing.definition(at.process), "activities")):
         message = "It holds elements of its own, and cannot call a process, too."
         raise refusal("sub_process_missing", message, "/process", "Draw a call activity.")
     return with_fields(drawing, at, {"orchestration": {**(how if isinstance(how, dict) else {}), "sub_process": name}})

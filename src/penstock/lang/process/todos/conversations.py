@@ -37,6 +37,8 @@ class MessageFlow(msgspec.Struct, frozen=True):
 
 
 def pools_of(drawing: Drawing) -> list[Pool]:
+    if not drawing.pools:
+        return []
     by_process = {_file_id(data): str(data["process_definition_id"]) for data in drawing.definitions}
     return [
         Pool(pool.get("id", ""), pool.get("name") or pool.get("id", ""), by_process.get(pool.get("process", ""), ""))
@@ -51,6 +53,8 @@ def _file_id(data: Mapping[str, Any]) -> str:
 
 def flows_of(drawing: Drawing, pools: list[Pool]) -> list[MessageFlow]:
     """The message flows whose ends are known."""
+    if not drawing.message_flows:
+        return []
     place = {pool.id: pool for pool in pools}
     by_process = {pool.process: pool for pool in pools if pool.process}
     for data in drawing.definitions:

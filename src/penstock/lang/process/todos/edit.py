@@ -16,7 +16,7 @@ def entry_of(drawing: Drawing, at: TodoPlace) -> tuple[str, dict[str, Any]]:
     """The element that an answer is about, and the collection that it is in."""
     data = drawing.definition(at.process)
     for collection in _ELEMENTS:
-        for entry in data.get(collection) or ():
+        for entry in entries(data, collection):
             if entry.get("id") == at.element:
                 return collection, entry
     raise refusal("todo_unknown", f"The drawing has no element «{at.element}».", "", "Look at its to-dos again.")
@@ -27,8 +27,14 @@ def with_fields(drawing: Drawing, at: TodoPlace, fields: Mapping[str, Any]) -> D
     collection, entry = entry_of(drawing, at)
     data = drawing.definition(at.process)
     new = {name: value for name, value in {**entry, **fields}.items() if name not in fields or value is not None}
-    entries = [new if old is entry else old for old in data[collection]]
-    return drawing.changed(at.process, {**data, collection: entries})
+    listed = [new if old is entry else old for old in data[collection]]
+    return drawing.changed(at.process, {**data, collection: listed})
+
+
+def entries(data: Mapping[str, Any], collection: str) -> list[dict[str, Any]]:
+    """The entries of a collection that are maps: a definition that somebody wrote may hold anything."""
+    listed = data.get(collection)
+    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
 
 def refusal(rule: str, message: str, pointer: str, hint: str) -> ProcessInvalid:

@@ -9,7 +9,7 @@ from penstock.errors import Finding
 from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name, type_of_element
 from penstock.lang.process.todos.contract import Todo, TodoPlace, TodoType
-from penstock.lang.process.todos.edit import refusal
+from penstock.lang.process.todos.edit import entries, refusal
 
 KIND = "finding"
 
@@ -29,7 +29,7 @@ def remaining(drawing: CheckedDrawing, todos: Sequence[Todo], rules: dict[str, t
 
 def _todo(process: CheckedProcess, node: str, findings: list[Finding]) -> Todo:
     element = process.elements.get(node)
-    listed = {str(raw.get("id")): raw for raw in process.data.get("unsupported") or () if isinstance(raw, dict)}
+    listed = {str(raw.get("id")): raw for raw in entries(process.data, "unsupported")}
     raw = listed.get(node, {})
     name = drawn_name(element) if element is not None else str(raw.get("name") or "")
     type = type_of_element(element) if element is not None else str(raw.get("element") or "process")

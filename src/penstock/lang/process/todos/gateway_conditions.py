@@ -14,7 +14,7 @@ from penstock.lang.process.schema import Element
 from penstock.lang.process.todos.asked import WHO, asked_words, who_is_asked
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType, element_todo
-from penstock.lang.process.todos.edit import entry_of, known_members, refusal, text_at, with_fields
+from penstock.lang.process.todos.edit import entries, entry_of, known_members, refusal, text_at, with_fields
 from penstock.lang.process.todos.expressions import checked_expression
 
 KIND = "gateway_conditions"
@@ -125,8 +125,8 @@ def _texts(flows: list[str]) -> dict[str, Any]:
 def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:
     known_members(given, "conditions", "default", "ask")
     collection, _ = entry_of(drawing, at)
-    flows = drawing.definition(at.process).get("transitions") or ()
-    ids = [str(flow["id"]) for flow in flows if flow.get("source") == at.element]
+    flows = entries(drawing.definition(at.process), "transitions")
+    ids = [str(flow.get("id")) for flow in flows if flow.get("source") == at.element]
     if "ask" in given and collection == "gateways":
         return with_fields(drawing, at, {"ask": checked_ask(given["ask"], ids)})
     if not isinstance(given.get("conditions"), dict):
@@ -165,7 +165,7 @@ def _with_conditions(
     data = drawing.definition(at.process)
     if not every:  # the flows of an activity that are not named stay as they are
         changed = [{**flow, "condition": texts[flow["id"]]} if flow.get("id") in texts else flow
-                   for flow in data["transitions"]]  # fmt: skip
+                   for flow in entries(data, "transitions")]  # fmt: skip
         return drawing.changed(at.process, {**data, "transitions": changed})
     without = [flow for flow in flows if flow not in texts and flow != default]
     if not default and len(without) == 1:
@@ -173,7 +173,7 @@ def _with_conditions(
     if without or not texts:
         names = ", ".join(f"«{flow}»" for flow in without or flows)
         raise refusal("condition_missing", f"These ways have no condition: {names}.", "/conditions", _HINT)
-    transitions = [_with_condition(flow, at.element, texts) for flow in data["transitions"]]
+    transitions = [_with_condition(flow, at.element, texts) for flow in entries(data, "transitions")]
     answered = drawing.changed(at.process, {**data, "transitions": transitions})
     return with_fields(answered, at, {"conditions": None, "default": default or None, "ask": None})
 
@@ -182,7 +182,7 @@ def _with_condition(flow: dict[str, Any], gateway: str, texts: Mapping[str, str]
     if flow.get("source") != gateway:
         return flow
     others = {name: value for name, value in flow.items() if name != "condition"}
-    return {**others, "condition": texts[flow["id"]]} if flow["id"] in texts else others
+    return {**others, "condition": texts[flow["id"]]} if flow.get("id") in texts else others
 
 
 def _check_flows(given: Any, flows: list[str], at: str) -> None:

@@ -11,7 +11,7 @@ from penstock.lang.process.nodes.candidates import is_target
 from penstock.lang.process.schema import Element
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
-from penstock.lang.process.todos.edit import entry_of, known_members, refusal, text_at, with_fields
+from penstock.lang.process.todos.edit import entries, entry_of, known_members, refusal, text_at, with_fields
 
 KIND = "lane_role"
 _HINT = "Take the proposal, or write who works in it: user:ID, role:NAME, group:NAME, initiator or anyone."
@@ -77,7 +77,7 @@ def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:
     if who != "anyone":
         role["assignment_rule"] = who
     data = drawing.definition(at.process)
-    others = [known for known in data.get("roles") or () if known.get("id") != at.element]
+    others = [known for known in entries(data, "roles") if known.get("id") != at.element]
     changed = drawing.changed(at.process, {**data, "roles": [*others, role]})
     return with_fields(changed, at, {"role": at.element})
 

@@ -14,6 +14,7 @@ from penstock.lang.process.choices import choice_labels
 from penstock.lang.process.schema import Element
 from penstock.lang.process.todos.asked import asked_words, who_is_asked
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess
+from penstock.lang.process.todos.edit import entries
 
 #: element or flow → its new fields
 Changes = dict[str, dict[str, Any]]
@@ -61,7 +62,8 @@ def with_changes(data: dict[str, Any], changes: Changes) -> dict[str, Any]:
     new = dict(data)
     for collection in ("activities", "gateways", "events", "transitions"):
         if collection in data:
-            new[collection] = [{**entry, **changes.get(entry.get("id"), {})} for entry in data[collection]]
+            held = entries(data, collection)
+            new[collection] = [{**entry, **changes.get(str(entry.get("id")), {})} for entry in held]
     return new
 
 

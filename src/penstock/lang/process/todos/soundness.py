@@ -9,7 +9,7 @@ from penstock.errors import Finding
 from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name, type_of_element
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
-from penstock.lang.process.todos.edit import known_members, refusal
+from penstock.lang.process.todos.edit import entries, known_members, refusal
 from penstock.lang.process.todos.gateway_conditions import checked_ask
 from penstock.lang.process.todos.repairs import repairs, with_changes
 
@@ -81,7 +81,7 @@ def _check(data: dict[str, Any], id: str, fields: Any) -> None:
     at = f"/changes/{id}"
     collections = ("activities", "gateways", "events", "transitions")
     held = {str(entry.get("id")): (collection, entry) for collection in collections
-            for entry in data.get(collection) or ()
+            for entry in entries(data, collection)
             if collection != "activities" or entry.get("type") == "subProcess"}  # fmt: skip
     collection, _ = held.get(id, ("", {}))
     if not collection or not isinstance(fields, dict) or not fields:
@@ -89,7 +89,7 @@ def _check(data: dict[str, Any], id: str, fields: Any) -> None:
         raise refusal("todo_unknown", message, at, "Name an element or a flow, and its new fields.")
     for name, value in fields.items():
         if collection == "gateways" and name == "ask":
-            flows = [str(flow.get("id")) for flow in data.get("transitions") or () if flow.get("source") == id]
+            flows = [str(flow.get("id")) for flow in entries(data, "transitions") if flow.get("source") == id]
             checked_ask(value, flows)
         elif not _may_be(data, collection, name, value):
             raise refusal("wrong_type", f"«{name}» of «{id}» cannot be {value!r}.", f"{at}/{name}", _HINT)
@@ -102,7 +102,7 @@ def _may_be(data: dict[str, Any], collection: str, name: str, value: Any) -> boo
         return name == "type" and value in _TYPES
     if collection == "events":
         return name == "position" and value in _POSITIONS or name == "trigger" and value in ("none", "error")
-    elements = (entry for of in ("activities", "gateways", "events") for entry in data.get(of) or ())
+    elements = (entry for of in ("activities", "gateways", "events") for entry in entries(data, of))
     return name == "target" and any(entry.get("id") == value for entry in elements)
 
 
