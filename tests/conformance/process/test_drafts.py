@@ -20,6 +20,7 @@ from penstock.app.process.drafts.answers import DraftReply, packed, unpacked
 from penstock.app.process.drafts.drafts import Drafts
 from penstock.app.process.drafts.present import PresentDraft
 from penstock.app.process.version_writer import VersionWriter
+from penstock.cli.identity import Claimed
 from penstock.errors import (
     DraftChanged,
     DraftUnfinished,
@@ -206,6 +207,22 @@ async def test_a_released_draft_is_closed(tmp_path: Path) -> None:
         assert (following.version, [todo.no for todo in following.todos]) == (2, [1]), "it counts anew"
         drafts.discard(draft.id)
         assert [line.id for line in drafts.each()] == [following.id] and Processes(door).named("order")
+
+
+@awaited
+async def test_the_next_draft_counts_along_the_flow(tmp_path: Path) -> None:
+    """P-X.25, P-X.8: whatever was answered first in the one before; the answers stay their givers'."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        draft = (await drafts.bring(gateways("g1", "g2"))).draft
+        for n, id in enumerate(("g2", "g1"), 1):
+            await drafts.answer(draft.id, [DraftReply(key(id), proposal=0)], number=n, by=Claimed(id))
+        await drafts.release(draft.id, number=3)
+        following = await drafts.bring(gateways("g0", "g1", "g2"))
+        seen = [(todo.no, todo.element, todo.state, todo.answered_by) for todo in following.draft.todos]
+        assert following.new and seen == [
+            (1, "g0", "open", None), (2, "g1", "done", "g1"), (3, "g2", "done", "g2")
+        ]  # fmt: skip
 
 
 @awaited

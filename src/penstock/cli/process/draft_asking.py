@@ -103,7 +103,7 @@ def print_todo(todo: DraftTodo) -> None:
         by = f" by {todo.answered_by}" if todo.answered_by else ""
         say((f"{todo.no:3} ", "bold"), ("done ", TONES["done"]), f"{kind}{name}: {how}{by}")
         return
-    state, tone = ("open ", TONES["held"]) if todo.required else ("may be ", "bright_black")
+    state, tone = ("open ", TONES["held"]) if todo.required else ("optional ", "bright_black")
     say((f"{todo.no:3} ", "bold"), (state, tone), (f"{kind}{name}", "bold"), (f"  {todo.key}", "bright_black"))
     say(f"      {todo.message}")
     for number, proposal in enumerate(todo.proposals, 1):

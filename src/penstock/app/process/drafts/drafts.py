@@ -39,6 +39,7 @@ from penstock.errors import (
     VersionConflict,
 )
 from penstock.lang.process.drawing import Drawing, read_drawing
+from penstock.lang.process.todos import todos_of
 from penstock.store.document_drafts import RELEASED, DocumentDraftRow
 
 if TYPE_CHECKING:
@@ -194,12 +195,14 @@ class Drafts:
         self, row: DocumentDraftRow, source: _Source, log: AnswerLog, by: Who | None
     ) -> _Form:  # fmt: skip
         resolve = Called(self._called(source.drawing))
+        if not row.number:  # the next draft counts anew, along the flow
+            todos = await asyncio.to_thread(todos_of, source.drawing, resolve) if log.answers else []
+            log = AnswerLog(log.answers).numbered(todos)
         drawing, kept = await asyncio.to_thread(refolded, source.drawing, log.answers, resolve)
         brought = replace(
             row, source=source.text, digest=source.digest, subject=source.subject, file=source.file or row.file
         )
-        numbers = log.numbers if row.number else {}  # the next draft counts anew
-        return await self._changed(brought, drawing, AnswerLog(kept, numbers), by)
+        return await self._changed(brought, drawing, replace(log, answers=kept), by)
 
     async def _changed(
         self, row: DocumentDraftRow, drawing: Drawing, log: AnswerLog, by: Who | None, number: int | None = None,
