@@ -149,6 +149,8 @@ def test_what_is_told_of_types_and_pages(defined: Server, worker: httpx2.Client)
             break
     assert [each["run"] for each in found][-3:] == runs and "variables" not in found[-1]
     assert viewer.get(f"/jobs/{job['id']}").json()["worker"] == "w"
+    assert [each["run"] for each in viewer.get("/jobs", params={"run": runs[1]}).json()["items"]] == [runs[1]]
+    assert viewer.get("/jobs", params={"run": "r000000000000000"}).status_code == 404
     for waiting in [job, *activate(worker, max_jobs=5)]:
         worker.post(f"/jobs/{waiting['id']}:complete", json={"lock_token": waiting["lock_token"]})
 

@@ -94,6 +94,8 @@ def _tried(
             first = "/".join(parts[:2]) if parts[0] == "processes" else parts[0]
             ids = {**known["ids"], "id": known["by_path"].get(first, "something")}
             case.path_parameters.update({name: ids.get(name, value) for name, value in case.path_parameters.items()})
+        if isinstance(case.body, dict) and type(case.body.get("wait_ms")) is int:
+            case.body["wait_ms"] = min(case.body["wait_ms"], 1)  # nobody waits a minute for a job that does not come
         answer = case.call(base_url=either.url, headers={"Authorization": f"Bearer {known['token']}"}, timeout=120)
         answers[f"{answer.status_code // 100}xx"] += 1
         try:

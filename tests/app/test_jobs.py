@@ -490,3 +490,14 @@ async def test_a_type_that_nobody_has_asked_for_is_told_when_a_document_is_check
     await take(door, wait_ms=0)
     assert found() == []
     assert check_document(document, name="order", registered=known_to(None))[1] == []
+
+
+@on_loop
+async def test_who_waits_is_let_go_when_the_engine_ends(tmp_path: Path) -> None:
+    """P-X.28: with nothing, and at once."""
+    door = Penstock(tmp_path / "s.db")
+    await door.__aenter__()
+    waiting = asyncio.ensure_future(take(door, wait_ms=60_000))
+    await asyncio.sleep(0)
+    await door.aclose()
+    assert await waiting == []

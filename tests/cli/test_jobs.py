@@ -18,7 +18,7 @@ def test_a_job_is_taken_and_completed_and_the_run_goes_on(penstock: Shell) -> No
     run = begun(penstock)
     assert "a worker of «charge-card»" in penstock("show", run).out
     assert "no worker has ever asked" in penstock("jobs", "types").out
-    (job,) = penstock("jobs", "ls", "--state", "WAITING", "--json").json()
+    (job,) = penstock("jobs", "ls", "--run", run, "--state", "WAITING", "--json").json()
     assert (job["run"], job["type"], job["why"]) == (run, "charge-card", "worker")
     (taken,) = penstock("jobs", "activate", "charge-card", "--worker", "me", "--json").json()
     assert taken["variables"] == {"amount": 3}

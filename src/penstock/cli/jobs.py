@@ -33,13 +33,14 @@ def ls(
     state: Annotated[
         str | None, typer.Option("--state", metavar="STATE", help="Only those: WAITING, LOCKED, FAILED …")
     ] = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Only those of a run.")] = None,
     limit: Limit = 20,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
     """List jobs, the oldest first."""
     with attached(store) as door:
-        rows = door.jobs.find(type=type, state=state, limit=limit)
+        rows = door.jobs.find(type=type, state=state, run=run, limit=limit)
     empty = "There are no jobs: an activity with a «job» makes one when it is reached."
     return print_list(rows, json, msgspec.to_builtins, _print, empty=empty)
 

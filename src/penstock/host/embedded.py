@@ -48,6 +48,7 @@ class Host(EngineLoop):
 
     async def close(self) -> None:
         self.closing = True
+        self.jobs.close()
         self.wake_up()
         await self.dispatch.close()
         await self.outbox.close()

@@ -141,8 +141,9 @@ class JobStore(Protocol):
         ...
 
     def find_jobs(
-        self, tenant: str, *, type: str | None, state: str | None, after: tuple[int, str], limit: int
-    ) -> list[JobRow]:
+        self, tenant: str, *, type: str | None, state: str | None, after: tuple[int, str], limit: int,
+        run: int | None = None,
+    ) -> list[JobRow]:  # fmt: skip
         """By age."""
         ...
 
@@ -259,10 +260,11 @@ class SqlJobs(Sql):
         return [JobRow(*row) for row in self._rows(sql, (run,))]
 
     def find_jobs(
-        self, tenant: str, *, type: str | None, state: str | None, after: tuple[int, str], limit: int
-    ) -> list[JobRow]:
-        where, values = "tenant=?", [tenant]
-        for column, wanted in (("type", type), ("state", state)):
+        self, tenant: str, *, type: str | None, state: str | None, after: tuple[int, str], limit: int,
+        run: int | None = None,
+    ) -> list[JobRow]:  # fmt: skip
+        where, values = "tenant=?", list[str | int]([tenant])
+        for column, wanted in (("type", type), ("state", state), ("run", run)):
             if wanted is not None:
                 where, values = f"{where} AND {column}=?", [*values, wanted]
         sql = f"SELECT {_COLUMNS} FROM job WHERE {where} AND (created_at,id)>(?,?) ORDER BY created_at,id LIMIT ?"

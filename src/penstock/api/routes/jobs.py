@@ -23,10 +23,11 @@ Type = Annotated[str | None, Query(max_length=200)]
 
 @router.get("", response_model=shape.JobPage, summary="Jobs, the oldest first", dependencies=[may("ops.read")])
 async def each(
-    door: Door, type: Type = None, state: Type = None, limit: paging.Limit = 50, cursor: paging.Cursor = None
-) -> Response:
+    door: Door, type: Type = None, state: Type = None, run: Type = None, limit: paging.Limit = 50,
+    cursor: paging.Cursor = None,
+) -> Response:  # fmt: skip
     after = paging.read_cursor(cursor, tuple[int, str]) or (0, "")
-    items = door.jobs.find(type=type, state=state, after=after, limit=limit + 1)
+    items = door.jobs.find(type=type, state=state, run=run, after=after, limit=limit + 1)
     page = items[:limit]
     last = paging.cursor_of((page[-1].created_at, page[-1].id)) if len(items) > limit else None
     return reply(shape.JobPage, {"items": page, "next": last})

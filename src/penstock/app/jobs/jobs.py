@@ -312,14 +312,15 @@ class Jobs:
         return state_of(self._row(id))
 
     def find(
-        self, *, type: str | None = None, state: str | None = None, after: tuple[int, str] = (0, ""), limit: int = 50
+        self, *, type: str | None = None, state: str | None = None, run: str | None = None,
+        after: tuple[int, str] = (0, ""), limit: int = 50,
     ) -> list[JobState]:  # fmt: skip
-        """By age; those behind one."""
+        """By age; those behind one. Raises RunNotFound for a run that there is not."""
         if state is not None and state not in STATES:
             raise BadInput(what="«state»", why=f"it is one of {', '.join(STATES)}")
-        return [state_of(row) for row in self.store.find_jobs(
-            self.tenant, type=type, state=state, after=after, limit=limit
-        )]  # fmt: skip
+        number = None if run is None else self.door.row(run).no
+        rows = self.store.find_jobs(self.tenant, type=type, state=state, run=number, after=after, limit=limit)
+        return [state_of(row) for row in rows]
 
     def types(self) -> list[JobType]:
         """Types that have open jobs, or that somebody has asked for."""
