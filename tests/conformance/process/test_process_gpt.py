@@ -69,7 +69,7 @@ def by_id(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def test_a_definition_is_read_whole() -> None:
-    """P-2.2, P-X.25: activities, modes, roles without id, events without position, sequences."""
+    """P-2.2.9, P-X.25: activities, modes, roles without id, events without position, sequences."""
     data = read(LEAVE)
     assert (data["process_definition_id"], data["process_definition_name"], data["version"]) == (
         "leave_request", "휴가 신청", 2,
@@ -161,7 +161,7 @@ def test_conditions_in_several_shapes(gateway: dict[str, Any], flow: dict[str, A
 
 
 def test_sub_processes_lie_in_their_parent() -> None:
-    """P-2.2: `children` with ids of their own, which may be those of the parent again; else a process is called."""
+    """P-2.2.9: `children` with ids of their own, which may be those of the parent again; else a process is called."""
     inner = {
         "events": [{"id": "start_event", "type": "startEvent"}, {"id": "end_event", "type": "endEvent"}],
         "activities": [{"id": "check", "name": "확인", "type": "userTask"}],
@@ -247,7 +247,7 @@ def as_process_gpt(document: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("split", "join"), PAIRS)
 def test_both_shapes_have_the_same_verdict(split: str, join: str) -> None:
-    """P-2.2, P-3.4.4, P-X.33: nine pairs; the same findings, and the same way that shows it."""
+    """P-2.2.9, P-3.4.4, P-X.33: nine pairs; the same findings, and the same way that shows it."""
     ours = pair(split, join)
     verdicts = []
     for document in (ours, as_process_gpt(ours)):
@@ -259,7 +259,7 @@ def test_both_shapes_have_the_same_verdict(split: str, join: str) -> None:
 @pytest.mark.parametrize(("split", "join"), sorted(SOUND))
 @pytest.mark.parametrize(("amount", "urgent"), [(20, True), (20, False), (1, True)])
 def test_both_shapes_run_alike(tmp_path: Path, split: str, join: str, amount: int, urgent: bool) -> None:
-    """P-2.2, P-X.10 to P-X.12: the same activities in the same order, to the end."""
+    """P-2.2.9, P-X.10 to P-X.12: the same activities in the same order, to the end."""
     ours = pair(split, join)
     done = []
     for n, document in enumerate((ours, as_process_gpt(ours))):
