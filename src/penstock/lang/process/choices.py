@@ -10,6 +10,8 @@ from penstock.lang.process.schema import Element, Flow
 #: A way that leads to nothing with a name.
 _END = "End"
 _AWAY = "Another way"
+#: so many gateways and events without a name are looked through
+_FAR = 50
 
 
 def choice_labels(element: Element, graph: ProcessGraph) -> dict[str, str]:
@@ -29,7 +31,7 @@ def choice_labels(element: Element, graph: ProcessGraph) -> dict[str, str]:
 def target_name(flow: Flow, graph: ProcessGraph) -> str:
     """The name of what a flow leads to, looking through what has no name."""
     elements, pending, reached = graph.definition.elements, [flow.fields.target], set[str]()
-    while pending:
+    while pending and len(reached) < _FAR:
         element = elements[pending.pop(0)]
         if element.id in reached:
             continue

@@ -19,9 +19,7 @@ def who_is_asked(process: CheckedProcess, element: Element) -> str:
     if lane is not None:
         role = process.definition.roles.get(lane.role)
         return f"role:{role.name if role is not None else lane.role or lane.name}"
-    starts = (start.event for start in process.graph.starts(""))
-    by_itself = any(event is not None and event.trigger != "none" for event in starts)
-    return "anyone" if by_itself else "initiator"
+    return "anyone" if process.begins_by_itself else "initiator"
 
 
 def asked_words(who: str, process: CheckedProcess, element: Element) -> str:

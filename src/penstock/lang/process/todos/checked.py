@@ -21,6 +21,8 @@ from penstock.lang.process.schema import Definition, Element, read
 from penstock.lang.read import read_document
 from penstock.lang.report import Report
 
+#: Whoever wants to know what comes before an element does not look through more gateways and events than these.
+_FAR = 50
 #: What is wrong with a call itself; all else that is found at it is found in what it calls.
 _OF_CALLS = ("sub_process_unknown", "sub_process_missing", "recursive_process", "missing_field", "file_not_found")
 
@@ -34,6 +36,7 @@ class CheckedProcess:
         self.report = Report(document)
         self.definition: Definition = read(document, self.report, Setting())
         self.graph = ProcessGraph(self.definition)
+        self._looked_back: dict[str, list[Element]] = {}
 
     @property
     def elements(self) -> dict[str, Element]:
@@ -88,10 +91,21 @@ class CheckedProcess:
         events = (element.event for element in self._before(id))
         return any(event is not None and event.position == "start" and event.trigger != "none" for event in events)
 
+    @cached_property
+    def begins_by_itself(self) -> bool:
+        """Does the process begin at an event, so that nobody has begun it?"""
+        starts = (start.event for start in self.graph.starts(""))
+        return any(event is not None and event.trigger != "none" for event in starts)
+
     def _before(self, id: str) -> list[Element]:
-        """Everything before an element, up to activities."""
+        """Everything before an element, up to activities, and not too far away."""
+        if id not in self._looked_back:
+            self._looked_back[id] = self._look_back(id)
+        return self._looked_back[id]
+
+    def _look_back(self, id: str) -> list[Element]:
         pending, reached = deque(flow.fields.source for flow in self.graph.incoming[id]), dict[str, Element]()
-        while pending:
+        while pending and len(reached) < _FAR:
             element = self.elements.get(pending.popleft())
             if element is None or element.id in reached or element.id == id:
                 continue
