@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import DocumentTooLarge, DocumentUnreadable
+from penstock.lang.compile import check_document
 from penstock.lang.process.drawing import read_drawing, write_drawing
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -68,6 +69,61 @@ def test_the_text_is_not_kept_in_the_definitions() -> None:
     assert len(str(read_drawing(long, "p.bpmn").definitions)) < 1_000
 
 
+def test_each_process_has_its_own_part_of_the_picture() -> None:
+    """P-X.25: its elements, its pool and the messages that it sends; of the first what belongs to no other, too."""
+    shape = '<di:BPMNShape bpmnElement="{0}"/>'.format
+    drawn = "".join(map(shape, ("shop", "buyer", "bank", "get", "ask", "store")))
+    plane = f'<di:BPMNDiagram><di:BPMNPlane bpmnElement="c">{drawn}<di:BPMNEdge bpmnElement="mf"/></di:BPMNPlane>'
+    text = TWO.replace("</definitions>", f"{plane}</di:BPMNDiagram></definitions>")
+    text = text.replace("<definitions", '<definitions xmlns:di="http://www.omg.org/spec/BPMN/20100524/DI"')
+    first, second = (data["diagram"] for data in read_drawing(text, "two.bpmn").definitions)
+    assert (set(first["shapes"]), set(first["edges"])) == ({"shop", "bank", "get", "store"}, set())
+    assert (set(second["shapes"]), set(second["edges"])) == ({"buyer", "ask"}, {"mf"})
+
+
+def test_references_may_have_a_prefix() -> None:
+    """P-X.25: they are qualified names, and ids are none."""
+    flow = '<sequenceFlow id="f" sourceRef="x:a" targetRef="x:b"/><exclusiveGateway id="g" default="x:f"/>'
+    lane = '<laneSet><lane id="l"><flowNodeRef> x:a </flowNodeRef></lane></laneSet>'
+    text = bpmn(f'{lane}<task id="a"/><receiveTask id="b" messageRef="x:m"/>{flow}', '<message id="m" name="Paid"/>')
+    (data,) = read_drawing(text, "p.bpmn").definitions
+    assert data["transitions"][0] == {"id": "f", "source": "a", "target": "b"}
+    assert data["lanes"][0]["elements"] == ["a"] and data["gateways"][0]["default"] == "f"
+    assert data["activities"][1]["message"] == "Paid"
+
+
+def test_one_definition_of_several_names_the_way_to_all() -> None:
+    """P-X.6: where a single definition is asked for, nothing is taken silently."""
+    text = TWO.replace('isExecutable="false"', 'isExecutable="true"')
+    errors = [finding for finding in check_document(text.encode(), name="two.bpmn")[1] if finding.severity == "error"]
+    assert [finding.rule for finding in errors] == ["bpmn_not_supported"]
+    assert "penstock process import" in errors[0].hint and "Buyer" in errors[0].message
+
+
+def test_a_file_of_very_many_parts_is_refused() -> None:
+    """P-X.25: each would cost something for every other."""
+    processes = "".join(f'<process id="q{n}"><task id="t{n}"/></process>' for n in range(100))
+    members = "".join(f'<participant id="m{n}"/>' for n in range(301))
+    for beside, why in ((processes, "101 processes"), (f"<collaboration>{members}</collaboration>", "301 pools")):
+        with pytest.raises(DocumentUnreadable, match=why):
+            read_drawing(bpmn('<task id="a"/>', beside), "p.bpmn")
+
+
+def test_what_is_noted_stays_in_the_file() -> None:
+    """P-2.3.1: data, stores, properties, groups, notes: nothing of a definition, and nothing is lost."""
+    notes = (
+        '<property id="x"/><dataObject id="o"/><dataObjectReference id="r" name="Bill" dataObjectRef="o"/>'
+        '<dataStoreReference id="s" name="Files"/><textAnnotation id="n"><text> as  agreed </text></textAnnotation>'
+        '<group id="g"/><association id="as" sourceRef="a" targetRef="n"/>'
+    )
+    text = bpmn(f'<task id="a"/>{notes}')
+    drawing = read_drawing(text, "p.bpmn")
+    (data,) = drawing.definitions
+    assert "unsupported" not in data and "left_out" not in data and write_drawing(drawing) == text
+    data = data | {"activities": [{**data["activities"][0], "name": "A"}]}
+    assert write_drawing(drawing.changed("p", data)) == text.replace('<task id="a"', '<task id="a" name="A"')
+
+
 @pytest.mark.parametrize("encoding", ["euc-kr", "utf-16", "utf-16-le", "windows-1252", "utf-8"])
 def test_other_encodings_are_kept_as_utf_8(encoding: str) -> None:
     """P-X.25: as the first line says, which then says UTF-8."""
@@ -90,6 +146,10 @@ def test_other_encodings_are_kept_as_utf_8(encoding: str) -> None:
         (bpmn('<task id="a">\n')[:-40], "not well-formed", 2),
         (bpmn('<task id="a" name="\0"/>'), "NUL", 2),
         ("", "empty", 1),
+        (bpmn('<task id="a"/>').replace("20100524/MODEL", "1"), "<definitions> of «http://www.omg.org/spec/BPMN/1»", 1),
+        ("<x/>", "its root is <x>", 1),
+        (HEAD + "<process>" + "<subProcess>" * 10_000, "more than 100 deep", 1),
+        (f'<!DOCTYPE d [<!ENTITY a "&b;&b;"><!ENTITY b "ha">]>{HEAD}&a;</definitions>', "DOCTYPE", 1),
         (b'<?xml version="1.0" encoding="KLINGON"?><a/>', "klingon", 1),
         (b'<?xml version="1.0" encoding="EUC-KR"?><a>' + b"\xff\xff</a>", "is not EUC-KR", 1),
         ("<a>검토</a>".encode("euc-kr"), "is not UTF-8", 1),

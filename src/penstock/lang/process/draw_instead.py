@@ -15,7 +15,8 @@ _INSTEAD = {
     "multi-instance activity that throws events for its instances":
         "Draw a sub-process with these instances: in it the task, and behind the task a throw event.",
     "event whose definition is not in the file": "Draw the event with its timer, message or signal.",
-    "second process of the file": "Bring the file as a drawing: it makes a definition of each process.",
+    "second process of the file":
+        "Bring the whole file as a drawing, of which each process is a definition: `penstock process import FILE`.",
 }  # fmt: skip
 
 

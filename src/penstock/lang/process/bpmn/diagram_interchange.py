@@ -12,30 +12,15 @@ from penstock.lang.process.bpmn.xml_tree import XmlElement, open_tag
 FLAGS = {"isExpanded": "expanded", "isHorizontal": "horizontal", "isMarkerVisible": "marker"}
 
 
-def read(root: XmlElement, author_id: Callable[[str], str]) -> dict[str, Any]:
-    """{shapes, edges} of the first plane; further planes (collapsed sub-processes) are under `more`."""
-    diagrams = [
+def read(root: XmlElement, author_id: Callable[[str], str]) -> list[dict[str, Any]]:
+    """{element, shapes, edges} of each plane; those behind the first are of collapsed sub-processes, mostly."""
+    return [
         {"element": author_id(plane.get("bpmnElement")), **_read_plane(plane, author_id)} for plane in planes_of(root)
     ]
-    if not diagrams:
-        return {}
-    return {**diagrams[0], "more": diagrams[1:]} if len(diagrams) > 1 else diagrams[0]
 
 
 def planes_of(root: XmlElement) -> list[XmlElement]:
     return [plane for diagram in root.all("BPMNDiagram", DI) for plane in diagram.all("BPMNPlane", DI)]
-
-
-def without(diagram: dict[str, Any], hidden: Callable[[str], bool]) -> dict[str, Any]:
-    """A diagram without the shapes and edges of some elements, and without the planes that show one of them."""
-    planes = [diagram, *diagram.get("more", ())] if diagram else []
-    kept = [{
-        "element": plane["element"],
-        **{part: {id: drawn for id, drawn in plane[part].items() if not hidden(id)} for part in ("shapes", "edges")},
-    } for n, plane in enumerate(planes) if not n or not hidden(plane["element"])]  # fmt: skip
-    if not kept:
-        return {}
-    return {**kept[0], "more": kept[1:]} if len(kept) > 1 else kept[0]
 
 
 def _read_plane(plane: XmlElement, author_id: Callable[[str], str]) -> dict[str, Any]:

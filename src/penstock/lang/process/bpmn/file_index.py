@@ -62,10 +62,47 @@ class FileIndex:
         return [process for process in self.root.all("process", BPMN) if is_filled(process)]
 
     @cached_property
+    def collaborations(self) -> list[XmlElement]:
+        return self.root.all("collaboration", BPMN)
+
+    @cached_property
     def owners(self) -> dict[str, XmlElement]:
-        """The process of each element that has an id, by that id; a process is its own."""
-        return {node.get("id"): process for process in self.processes for node in elements_of(process)
-                if node.space == BPMN and node.get("id")}  # fmt: skip
+        """The process of each element that has an id, by that id and its author's; a process is its own."""
+        return {
+            id: process for process in self.processes for node in elements_of(process)
+            if node.space == BPMN and node.get("id") for id in (node.get("id"), self.author_id(node.get("id")))
+        }  # fmt: skip
+
+    @cached_property
+    def drawn_with(self) -> dict[str, XmlElement]:
+        """The process with which something is drawn: its own elements, its pool, what leaves it. Nothing is drawn with
+        two; what is in here with none is drawn with the first."""
+        owners = dict(self.owners)
+        for child in [child for diagram in self.collaborations for child in diagram.children]:
+            ends = (child.get(name) for name in ("processRef", "sourceRef", "targetRef"))
+            if (owner := next((owners[end] for end in ends if end in owners), None)) is not None:
+                owners[child.get("id")] = owner
+        return owners
+
+    @cached_property
+    def drawn(self) -> dict[XmlElement, list[tuple[int, dict[str, Any]]]]:
+        """What is drawn of each process, by the number of the plane."""
+        first, drawn = self.processes[0], dict[XmlElement, list[tuple[int, dict[str, Any]]]]()
+        for number, plane in enumerate(self.planes):
+            parts: dict[XmlElement, dict[str, Any]] = {}
+            for part in ("shapes", "edges"):
+                for id, shape in plane[part].items():
+                    empty = {"element": plane["element"], "shapes": {}, "edges": {}}
+                    parts.setdefault(self.drawn_with.get(id, first), empty)[part][id] = shape
+            for process, shown in parts.items():
+                drawn.setdefault(process, []).append((number, shown))
+        return drawn
+
+    def planes_of(self, process: XmlElement) -> list[tuple[int, dict[str, Any]]]:
+        """The planes on which a process is drawn, with their numbers; all of them where it is the only one."""
+        if len(self.processes) > 1 and process in self.processes:
+            return self.drawn.get(process, [])
+        return list(enumerate(self.planes))
 
     @cached_property
     def referred(self) -> dict[XmlElement, set[str]]:
@@ -90,7 +127,7 @@ class FileIndex:
                 if node.space == BPMN and node.name in GLOBAL_TASKS and node.get("id")}  # fmt: skip
 
     @cached_property
-    def diagram(self) -> dict[str, Any]:
+    def planes(self) -> list[dict[str, Any]]:
         return diagram_interchange.read(self.root, self.author_id)
 
     def of_others(self, process: XmlElement, id: str) -> bool:

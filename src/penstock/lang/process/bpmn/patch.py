@@ -40,7 +40,7 @@ def patch(source: str, definitions: Sequence[Mapping[str, Any]]) -> str:
     while number <= _DRAWING + _SETTLING and (changed := list(_changed(index, definitions))):
         edits = TextEdits(index.tree)
         while not edits and number <= _DRAWING + _SETTLING:
-            _edit(edits, index, changed, number, alone=len(definitions) == 1)
+            _edit(edits, index, changed, number)
             number = number + 1 if edits or number >= _DRAWING else _DRAWING  # nothing more to draw
         if edits:
             text = f"{_BOM if source.startswith(_BOM) else ''}{edits.text()}"
@@ -48,14 +48,13 @@ def patch(source: str, definitions: Sequence[Mapping[str, Any]]) -> str:
     return text
 
 
-def _edit(edits: TextEdits, index: FileIndex, changed: Sequence[_Pair], number: int, *, alone: bool) -> None:
+def _edit(edits: TextEdits, index: FileIndex, changed: Sequence[_Pair], number: int) -> None:
     """One round: the first draw, the next settle what could not be drawn, the last replaces."""
     for definition, read in changed:
         if read is None:
             _add_process(edits, index, definition)
         elif number < _DRAWING:
-            shared = alone or read.process is index.processes[0]
-            ElementEdits(edits, index, read, definition, shared=shared).make()
+            ElementEdits(edits, index, read, definition).make()
         elif number < _DRAWING + _SETTLING:
             _settle(edits, index, read, definition)
         else:

@@ -36,13 +36,10 @@ def edit_diagram(
     if not known:
         lines = write_planes([wanted, *_list(wanted.get("more"))], read.process.get("id"), xml_id)
         return edits.append(index.root, in_words_of(index, index.root, lines))
-    nodes = planes_of(index.root)
-    before, after = ([diagram, *_list(diagram.get("more"))] for diagram in (known, wanted))
-    for old_plane, new_plane in zip(before, after, strict=False):
-        shown = (node for node in nodes if index.author_id(node.get("bpmnElement")) == old_plane["element"])
-        if (plane := next(shown, None)) is not None and isinstance(new_plane, Mapping):
-            nodes.remove(plane)
-            _Plane(edits, index, plane, there, xml_id).change(old_plane, new_plane)
+    nodes, after = planes_of(index.root), [wanted, *_list(wanted.get("more"))]
+    for (number, old_plane), new_plane in zip(index.planes_of(read.process), after, strict=False):
+        if isinstance(new_plane, Mapping):
+            _Plane(edits, index, nodes[number], there, xml_id).change(old_plane, new_plane)
     return None
 
 

@@ -39,13 +39,10 @@ def entries_of(definition: Mapping[str, Any], collection: str) -> dict[str, Mapp
 
 
 class ElementEdits:
-    """The edits of one definition: `read` is what stands in the file, `new` what should. `shared`: what lies in no
-    process is drawn as this definition says."""
+    """The edits of one definition: `read` is what stands in the file, `new` what should."""
 
-    def __init__(
-        self, edits: TextEdits, index: FileIndex, read: ReadProcess, new: Mapping[str, Any], *, shared: bool
-    ) -> None:
-        self.edits, self.index, self.read, self.new, self.shared = edits, index, read, new, shared
+    def __init__(self, edits: TextEdits, index: FileIndex, read: ReadProcess, new: Mapping[str, Any]) -> None:
+        self.edits, self.index, self.read, self.new = edits, index, read, new
         self.known: dict[_Key, tuple[dict[str, Any], XmlElement]] = {
             (name, str(entry.get("id"))): (entry, node)
             for name in (*ENTRIES, "lanes") for entry, node in read.entries.get(name) or ()
@@ -70,9 +67,10 @@ class ElementEdits:
         dead = self._cut_gone()
         self._insert_added()
         self._change_process()
-        drawn = self.index.root if self.shared else self.read.process
-        there = {self.index.author_id(node.get("id")) for node in elements_of(drawn) if node.space == BPMN}
-        there = (there - dead) | {id for _, id in self.wanted}
+        first = next(iter(self.index.processes), self.read.process)
+        there = {self.index.author_id(node.get("id")) for node in elements_of(self.index.root) if node.space == BPMN}
+        there = {id for id in there - dead if self.index.drawn_with.get(id, first) is self.read.process}
+        there |= {id for _, id in self.wanted}
         edit_diagram(self.edits, self.index, self.read, self.new, there, self._xml_id)
 
     # -- elements that are new, gone, or elsewhere ---------------------------------------------------------------------

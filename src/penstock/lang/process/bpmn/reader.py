@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from penstock.errors import DocumentUnreadable, Place
 from penstock.lang.document import Mark
-from penstock.lang.process.bpmn import diagram_interchange, dialects, vendor_forms, vendor_tasks, vendors
+from penstock.lang.process.bpmn import dialects, vendor_forms, vendor_tasks, vendors
 from penstock.lang.process.bpmn.file_index import FileIndex, tree_of
 from penstock.lang.process.bpmn.global_tasks import as_drawn_here, called_task, called_tasks, why_not
 from penstock.lang.process.bpmn.instances import instances
@@ -105,9 +105,9 @@ class _Reader:
             data[name] = [entry for entry, _ in entries]
             lines = [_mark(entry, node) for entry, node in entries]
             marks[name] = Mark(process.line, process.column, lines)
-        drawing = diagram_interchange.without(self.index.diagram, lambda shown: self._of_others(process, shown))
-        if drawing:
-            data["diagram"] = drawing
+        numbered = self.index.planes_of(process) if self.whole_file else enumerate(self.index.planes)
+        if planes := [plane for _, plane in numbered]:
+            data["diagram"] = {**planes[0], "more": planes[1:]} if len(planes) > 1 else planes[0]
             marks["diagram"] = mark_of(process)
         if self.extensions:
             data["extensions"] = self.extensions
@@ -188,9 +188,9 @@ class _Reader:
         return top
 
     def _pool_name(self, process: XmlElement) -> str:
-        for pools in self.root.all("collaboration", BPMN):
+        for pools in self.index.collaborations:
             for pool in pools.all("participant", BPMN):
-                if pool.get("processRef") == process.get("id") and pool.get("name"):
+                if process.get("id") and pool.get("processRef") == process.get("id") and pool.get("name"):
                     return pool.get("name")
         return ""
 
@@ -199,8 +199,8 @@ class _Reader:
         several = self.whole_file and len(self.index.processes) > 1
         used = self.index.referred[process] if several else None
         for collection, (tag, _) in EVENT_DECLARATIONS.items():
-            for node in self.index.declarations.get(tag, {}).values():
-                if used is not None and node.get("id") not in used:
+            for id, node in self.index.declarations.get(tag, {}).items():
+                if used is not None and id not in used:
                     continue
                 entry = {"id": node.get("id"), "name": node.get("name")}
                 if dialects.is_computed(entry["name"]):
@@ -211,7 +211,7 @@ class _Reader:
                 self._keep_extensions(node, node.get("id"))
 
     def _pools(self, process: XmlElement) -> None:
-        for pools in self.root.all("collaboration", BPMN):
+        for pools in self.index.collaborations:
             file = self.extensions["file"]
             file["collaboration"] = pools.get("id")
             for child in pools.children:
@@ -442,7 +442,8 @@ class _Reader:
         self.collections.setdefault(collection, []).append((entry, node))
 
     def _add_unsupported(self, what: str, node: XmlElement) -> None:
-        self._add("unsupported", {"element": what, "id": node.get("id"), "name": node.get("name")}, node)
+        name = node.get("name") or (self._pool_name(node) if node.name == "process" else "")
+        self._add("unsupported", {"element": what, "id": node.get("id"), "name": name}, node)
 
     def _with_settings(self, entry: dict[str, Any], node: XmlElement) -> dict[str, Any]:
         """An entry with what our settings say of it: they win over the element."""

@@ -10,7 +10,7 @@ from penstock.lang.process.bpmn.global_tasks import called_tasks, why_not
 from penstock.lang.process.bpmn.vocabulary import BPMN, CALLABLE
 from penstock.lang.process.bpmn.xml_tree import XmlElement
 
-MOST_PROCESSES = 100
+MOST_PROCESSES, MOST_POOLS = 100, 300
 #: Elements whose ids nothing of a process refers to: two of them may be equal, as some modelers write it.
 _UNNAMED = ("incoming", "outgoing", "extensionElements", "documentation")
 
@@ -65,6 +65,8 @@ def refuse_unreadable(index: FileIndex) -> None:
     if len(index.processes) > MOST_PROCESSES:
         why = f"it has {len(index.processes)} processes with elements; at most {MOST_PROCESSES} are read"
         _refuse(why, index.processes[MOST_PROCESSES])
+    if len(members := _collaborated(root, "participant")) > MOST_POOLS:
+        _refuse(f"it has {len(members)} pools; at most {MOST_POOLS} are read", members[MOST_POOLS])
     seen: dict[str, XmlElement] = {}
     pending = [child for child in reversed(root.children) if child.space == BPMN]
     while pending:
