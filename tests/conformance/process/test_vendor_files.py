@@ -263,6 +263,29 @@ def test_what_is_not_read_is_named(case: str) -> None:
     assert said(source) == [("warning", "left_out")] and words in why(source)
 
 
+def test_listeners_of_events_and_flows_are_named() -> None:
+    """P-X.25: and a message that a worker would send there."""
+    listener = '<extensionElements><camunda:executionListener event="{}" class="com.example.L"/></extensionElements>'
+    inner = (
+        f'<process id="p" isExecutable="true">{listener.format("end")}<startEvent id="s">{listener.format("start")}'
+        f'</startEvent><sequenceFlow id="f" sourceRef="s" targetRef="e">{listener.format("take")}</sequenceFlow>'
+        '<endEvent id="e"><extensionElements><zeebe:taskDefinition type="tell"/></extensionElements>'
+        '<messageEventDefinition messageRef="m"/></endEvent></process><message id="m" name="told"/>'
+    )
+    source = f'<definitions xmlns="{BPMN}" {SPACES} targetNamespace="x">{inner}</definitions>'.encode()
+    assert set(said(source)) == {("warning", "left_out")}
+    assert all(words in why(source) for words in ("«start»", "«end»", "«take»", "no worker sends it"))
+
+
+@pytest.mark.parametrize("written", ["${starter}", "#{starter}"])
+def test_p_x_13_who_began_it_by_another_name(tmp_path: Path, written: str) -> None:
+    """P-X.13: `camunda:initiator` names the variable."""
+    source = file(task("userTask", attributes=f'camunda:assignee="{written}"'))
+    source = source.replace(b'process id="p"', b'process id="who"')
+    source = source.replace(b'<startEvent id="s"/>', b'<startEvent id="s" camunda:initiator="starter"/>')
+    assert who_may(tmp_path, source, {"starter": "kim"}) == {"boss"}
+
+
 def test_what_only_moves_work_between_threads_is_no_word() -> None:
     """P-X.25: asyncBefore, exclusive and their like change nothing here, and nobody is told."""
     attributes = 'camunda:asyncBefore="true" camunda:asyncAfter="true" camunda:exclusive="false"'

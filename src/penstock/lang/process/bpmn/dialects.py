@@ -56,7 +56,7 @@ def formal_expression(element: XmlElement | None, default: str, *, condition: bo
     marked = text.startswith("=") or juel_text.is_juel(text)
     if own and (name := _foreign(own)) and not (marked and name in _BY_DEFAULT):
         return as_foreign(name, text)
-    if any(name in text for name in _XPATH):
+    if not marked and any(name in text for name in _XPATH):
         return as_foreign("xpath", text)
     if not own and not marked and _compiled(text) is None:
         if name := _foreign(default):

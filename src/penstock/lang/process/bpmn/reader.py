@@ -77,11 +77,12 @@ class _Reader:
         self.corrections: dict[str, Any] = {}  # of what is read otherwise from the elements themselves
         self.left_out: list[XmlElement] = []  # processes of the file that are kept, and not imported
         self.forms: dict[str, str] = {}  # id of a form that the process holds → its JSON
+        self.starter = ""  # the variable that names whoever has begun the process
         self.handlers: dict[str, str] = {}  # boundary event of compensation → its handler
 
     def read(self, process: XmlElement | None = None) -> tuple[dict[str, Any], Mark]:
         process = process or self._process()
-        self.forms = vendor_forms.forms_in(process)
+        self.forms, self.starter = vendor_forms.forms_in(process), vendors.starter_variable(process)
         top = self._top(process)
         self._declarations(process)
         self._pools(process)
@@ -185,6 +186,8 @@ class _Reader:
             file["executable"] = process.get("isExecutable") == "true"
         self.extensions["file"] = file
         self._keep_extensions(process, "process")
+        for name, why in vendor_tasks.not_of_activities(process):
+            self._leave_out(f"«{name}» of", why, process)
         return top
 
     def _pool_name(self, process: XmlElement) -> str:
@@ -300,7 +303,7 @@ class _Reader:
             entry["instantiate"] = True
         if multi := instances(node, self.language, self.index.data):
             entry["multi"] = multi
-        vendors.read(node, entry, self.roles, self.index.resources)
+        vendors.read(node, entry, self.roles, self.index.resources, self.starter)
         vendor_forms.read_form(node, entry, self.forms)
         unread = vendor_tasks.read(node, entry, self.index.settings(drawn), self._script_text(node))
         if tag == "scriptTask" and not {"computes", "job"} & entry.keys():
@@ -436,6 +439,8 @@ class _Reader:
     def _store(self, collection: str, entry: dict[str, Any], node: XmlElement) -> None:
         """Adds an element with what BPMN has no place for: our settings win, and the modeler's extensions are kept."""
         self._keep_extensions(node, entry["id"])
+        for name, why in vendor_tasks.not_of_activities(node) if collection != "activities" else ():
+            self._leave_out(f"«{name}» of", why, node)
         self._add(collection, self._with_settings(entry, node), node)
 
     def _add(self, collection: str, entry: dict[str, Any], node: XmlElement) -> None:

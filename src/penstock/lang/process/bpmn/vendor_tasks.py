@@ -129,6 +129,15 @@ def _listeners(node: XmlElement) -> Iterator[Unread]:
                 yield listener.name, _listener(listener)
 
 
+def not_of_activities(node: XmlElement) -> Iterator[Unread]:
+    """What of a process, an event, a gateway or a flow is not read: listeners, and what would send a message."""
+    yield from _listeners(node)
+    definitions = (child for child in node.children if child.name == "messageEventDefinition")
+    for sent in (node, *definitions):
+        if zeebe(sent, "taskDefinition") or any(attribute(sent, word) for word in _NAMED_BY if sent is not node):
+            yield "taskDefinition", "no worker sends it; here it is a message to the processes of the tenant"
+
+
 def _listener(node: XmlElement) -> str:
     names = (node.get(name) for name in ("class", "delegateExpression", "expression", "type"))
     script = "a script" if any(child.name == "script" for child in node.children) else ""

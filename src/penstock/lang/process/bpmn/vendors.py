@@ -31,13 +31,18 @@ _JBPM = {"ActorId": "user", "SwimlaneActorId": "user", "GroupId": "role"}
 
 
 def read(
-    node: XmlElement, entry: dict[str, Any], roles: dict[str, dict[str, Any]], resources: Mapping[str, str]
-) -> None:
-    """Adds to an activity who does it, when it is due, what it calls and what it decides. `resources`: names by id."""
+    node: XmlElement, entry: dict[str, Any], roles: dict[str, dict[str, Any]], resources: Mapping[str, str],
+    starter: str = "",
+) -> None:  # fmt: skip
+    """Adds to an activity who does it, when it is due, what it calls and what it decides. `resources`: names by id;
+    `starter`: the variable that names whoever has begun the process."""
     due, priority = attribute(node, "dueDate"), attribute(node, "priority")
     given = {name: attribute(node, name) for name in ("assignee", "candidateUsers", "candidateGroups")}
     for definition in zeebe(node, "assignmentDefinition"):
         given = {name: text or definition.get(name) for name, text in given.items()}
+    if starter:
+        for written in (f"${{{starter}}}", f"#{{{starter}}}"):
+            given = {name: text.replace(written, "${initiator}") for name, text in given.items()}
     for schedule in zeebe(node, "taskSchedule"):
         due = due or schedule.get("dueDate")
     for definition in zeebe(node, "priorityDefinition"):
@@ -71,6 +76,11 @@ def correlation(message: XmlElement) -> dict[str, Any]:
         if key := subscription.get("correlationKey"):
             return {"correlation": {CORRELATION_KEY: value_text(key)}}
     return {}
+
+
+def starter_variable(process: XmlElement) -> str:
+    """The variable in which Camunda 7 keeps whoever has begun the process; ours is `initiator`."""
+    return next((name for start in process.all("startEvent", BPMN) if (name := attribute(start, "initiator"))), "")
 
 
 def starters(process: XmlElement, resources: Mapping[str, str]) -> list[str]:
