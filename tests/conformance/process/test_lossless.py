@@ -365,3 +365,17 @@ async def test_a_new_version_changes_the_file_of_the_one_before(tmp_path: Path) 
             {"id": "a", "name": "A", "type": "humanTask"}]}  # fmt: skip
         own = (await held.define(made, by="kim")).release
         assert own.bpmn == write_bpmn(msgspec.json.decode(own.document)).encode()
+
+
+def test_definitions_without_a_file_become_one() -> None:
+    """P-2.3.1: several of JSON are the processes of one file, read again as they are."""
+    first = {"process_definition_id": "a", "process_definition_name": "A",
+             "activities": [{"id": "x", "name": "X", "type": "humanTask", "bpmn": "userTask"}]}  # fmt: skip
+    second = {"process_definition_id": "둘 째", "process_definition_name": "B", "activities": [
+        {"id": "y z", "name": "Y", "type": "humanTask", "bpmn": "userTask", "role": "clerk"}]}  # fmt: skip
+    drawing = read_drawing(msgspec.json.encode([first, second]), "both.json")
+    assert drawing.source == "" and drawing.definitions == (first, second)
+    text = write_drawing(drawing)
+    again = read(text).definitions
+    assert [{name: data[name] for name in first} for data in again] == [first, second]
+    assert write_drawing(read(text)) == text
