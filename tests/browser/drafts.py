@@ -89,3 +89,17 @@ def draft_of(server: Server, id: str) -> dict[str, Any]:
 def number_of(draft: dict[str, Any], kind: str) -> int:
     """The number of its first to-do of a kind."""
     return next(int(todo["no"]) for todo in draft["todos"] if todo["kind"] == kind)
+
+
+def stuck(name: str) -> str:
+    """A file without a picture, in which a join waits for a way that was not taken."""
+    flows = ["s a", "a g", "g b", "g c", "b j", "c j", "j e"]
+    drawn = "".join(
+        f'<sequenceFlow id="f{n}" sourceRef="{flow[0]}" targetRef="{flow[2]}"/>' for n, flow in enumerate(flows)
+    )
+    return (
+        '<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:example" id="d">'
+        f'<process id="{name}" name="막히는 접수"><startEvent id="s"/><userTask id="a" name="살펴보기"/>'
+        '<exclusiveGateway id="g" name="충분한가?"/><userTask id="b" name="검토"/><userTask id="c" name="보완"/>'
+        f'<parallelGateway id="j" name="함께"/><endEvent id="e"/>{drawn}</process></definitions>'
+    )

@@ -9,12 +9,13 @@ import pytest
 
 from tests.api.serving import Server, until
 from tests.browser.conftest import Open, Watch
-from tests.browser.drafts import FILE, TITLE, brought, draft_of, invoice, number_of, purchase
+from tests.browser.drafts import FILE, TITLE, brought, draft_of, invoice, number_of, purchase, stuck
 from tests.browser.processes import look
 from tests.browser.runs import ADMIN, MANAGER, OPERATOR
 from tests.browser.walking import AXE, EYE, look_at_dialog
 
 expect = pytest.importorskip("playwright.sync_api").expect
+AUTHOR = "author@example.com"
 pytestmark = pytest.mark.xdist_group("browser")
 
 
@@ -186,7 +187,7 @@ def test_who_was_slower_sees_what_the_other_did_and_keeps_the_text(server: Serve
     """CONSOLE law 6, 3: two have the same draft open; the second is told who answered what, and nothing is lost."""
     watch.excuse("409")
     draft = brought(server, purchase("two"))
-    first, second = window(ADMIN), window(MANAGER)
+    first, second = window(ADMIN), window(AUTHOR)
     for page in (first, second):
         _open(page, draft, "?todo=2")
         expect(_card(page, 2)).to_be_visible()
@@ -205,7 +206,7 @@ def test_who_was_slower_sees_what_the_other_did_and_keeps_the_text(server: Serve
     _said(second, "답을 저장했어요")
     by_no = {todo["no"]: todo for todo in draft_of(server, draft["id"])["todos"]}
     assert by_no[1]["by_proposal"] and by_no[1]["answered_by"] == ADMIN
-    assert by_no[2]["answer"] == {"kind": "duration", "value": "P5D"} and by_no[2]["answered_by"] == MANAGER
+    assert by_no[2]["answer"] == {"kind": "duration", "value": "P5D"} and by_no[2]["answered_by"] == AUTHOR
 
 
 def test_an_answer_of_ones_own_and_somebody_else_to_ask(server: Server, window: Open, watch: Watch) -> None:
@@ -267,6 +268,53 @@ def test_a_lane_says_who_does_its_work(server: Server, window: Open) -> None:
     expect(page.locator(".todos-done")).to_contain_text("담당: line_a 그룹")
 
 
+def test_where_a_run_would_not_end_is_played_and_mended(server: Server, window: Open) -> None:
+    """CONSOLE 14.4: a file without a picture is laid out; the token rests before the join that waits in vain, the
+    author may release it by saying so, and the proposal mends it."""
+    draft = brought(server, stuck("stuck_draft"))
+    page = window(ADMIN)
+    _open(page, draft, f"?todo={number_of(draft, 'gateway_conditions')}")
+    page.keyboard.press("a")
+    _said(page, "제안을 받았어요")
+    strip = page.locator(".draft-sound")
+    expect(strip).to_contain_text("제안을 받으면 건전해요")
+    strip.get_by_role("button", name="토큰으로 보기").click()
+    for _ in range(6):
+        onward = page.get_by_role("button", name="다음 걸음")
+        if onward.is_enabled():
+            onward.click()
+    expect(page.locator(".bpmn .net-token")).to_have_count(1)
+    strip.get_by_role("button", name="그만 보기").click()
+    page.get_by_role("button", name="릴리스하기").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="릴리스하기")).to_be_disabled()
+    expect(dialog).to_contain_text("끝나지 못할 수 있다는 것을 알고 릴리스해요")
+    dialog.get_by_role("button", name="아직 아니에요").click()
+    card = page.locator(".todo", has_text="‘함께’에서 끝나지 못할 수 있어요")
+    card.get_by_role("button", name="받기").click()
+    _said(page, "제안을 받았어요")
+    expect(strip).to_contain_text("건전해요")
+    expect(page.locator(".draft-why")).to_contain_text("할 일을 모두 마쳤어요")
+
+
+def test_a_file_in_the_place_of_another_keeps_the_answers_that_fit(server: Server, window: Open) -> None:
+    """P-X.28: the file is mended in a modeler and brought again; what was answered stays, what is drawn now is gone."""
+    text = purchase("again")
+    draft = brought(server, text)
+    page = window(ADMIN)
+    _open(page, draft, f"?todo={number_of(draft, 'gateway_conditions')}")
+    page.keyboard.press("a")
+    _said(page, "제안을 받았어요")
+    mended = text.replace('id="late_timer" />', 'id="late_timer"><bpmn:timeDuration>P2D</bpmn:timeDuration></bpmn:timerEventDefinition>')  # noqa: E501
+    page.locator("input[data-replace]").set_input_files(
+        {"name": "mended.bpmn", "mimeType": "text/xml", "buffer": mended.encode()}
+    )
+    _said(page, "파일을 바꿨어요")
+    expect(page.locator(".draft-about")).to_contain_text("mended.bpmn")
+    expect(page.locator(".todo[data-kind=timer_value]")).to_have_count(0)
+    expect(page.locator(".todos-done")).to_contain_text("제안 1 · 직접 0")
+
+
 def test_drafts_are_listed_and_deleted(server: Server, window: Open) -> None:
     """Above the definitions stand the drafts with what is left of them; a reader brings and answers nothing."""
     draft = brought(server, invoice("invoice_list"))
@@ -283,6 +331,7 @@ def test_drafts_are_listed_and_deleted(server: Server, window: Open) -> None:
     no = number_of(draft, "gateway_conditions")
     _open(viewer, draft, f"?todo={no}")
     expect(_card(viewer, no).get_by_role("button", name="제안 받기")).to_be_disabled()
+    expect(viewer.locator(".todos-foot")).to_contain_text("definition.write 권한이 있어야 해요")
     page.get_by_role("button", name="그 밖에").click()
     page.get_by_role("button", name="초안 지우기").click()
     look_at_dialog(page)

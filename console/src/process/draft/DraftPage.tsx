@@ -43,6 +43,9 @@ export default function DraftPage({ id, version, otherwise }: DraftPageProps): R
   return error ? <Failed page error={error} retry={reload} /> : <div className="pad"><Skeleton h={60} n={2} /><Skeleton h={360} /></div>;
 }
 
+/** What answers a to-do first: its proposal, its value, else a button, else its title. */
+const firstOf = ({ no }: Todo): HTMLElement | null => ["[data-first]", ".todo-acts .btn", "button"].reduce<HTMLElement | null>((first, selector) => first ?? document.querySelector(`#todo-${no} ${selector}`), null);
+
 function Workbench({ work, reload, onReleased }: { work: DraftWork; reload: () => void; onReleased: (released: Released) => void }): ReactNode {
   const { d } = useDraftWords();
   const { draft } = work;
@@ -61,7 +64,8 @@ function Workbench({ work, reload, onReleased }: { work: DraftWork; reload: () =
   const element = chosen ? null : search.get("node");
   const doubtful = draft.todos.find(({ kind, state }) => kind === "soundness" && state === "open")?.process;
   const definition = search.get("of") ?? doubtful ?? draft.definitions[0]?.id ?? "";
-  const inspection = useInspectedDefinition(draft, search.get("view") === "net" || doubtful !== undefined || draft.soundness.status === "unsound", definition, doubtful === undefined); // what the proposals mend is seen where they are not taken
+  const undrawn = drawn.text !== null && !drawn.text.includes("BPMNShape"); // the server lays it out
+  const inspection = useInspectedDefinition(draft, undrawn || search.get("view") === "net" || doubtful !== undefined || draft.soundness.status === "unsound", definition, doubtful === undefined); // what the proposals mend is seen where they are not taken
   const select = (todo: Todo | null) => { setWay(null); setSearch({ todo: todo ? String(todo.no) : null, node: null }); };
   const pick = (node: string | null) => { setWay(null); setSearch({ todo: null, node }); };
   const mayWrite = may(me, "definition.write");
@@ -83,7 +87,7 @@ function Workbench({ work, reload, onReleased }: { work: DraftWork; reload: () =
   useKeys({
     j: () => step(1), k: () => step(-1), Escape: () => (way ? setWay(null) : select(null)), z: () => mayWrite && work.canUndo && void work.undo(), y: () => mayWrite && work.canRedo && void work.redo(),
     a: () => chosen && mayWrite && !work.busy && hasProposal(chosen) && void work.take(chosen, 0).then((done) => done && goOn(chosen)),
-    Enter: () => chosen && document.querySelector<HTMLElement>(`#todo-${chosen.no} :is([data-first], .todo-acts .btn, .todo-title)`)?.focus(),
+    Enter: () => chosen && firstOf(chosen)?.focus(),
   });
   useEffect(() => { // what another window did is seen when somebody comes back to this one
     const back = () => document.visibilityState === "visible" && !work.busy && reload();
@@ -105,7 +109,7 @@ function Workbench({ work, reload, onReleased }: { work: DraftWork; reload: () =
       <WhyBar draft={draft} preview={preview} mayWrite={mayWrite} busy={work.busy} onPreview={() => setLook(preview ? null : "after")} onAcceptAll={() => setDialog("accept")} />
       <div className="draft-body">
         <div className="draft-left">
-          <DraftPicture draft={draft} file={file} xml={preview ? (accepted.text ?? drawn.text) : drawn.text} error={drawn.error} preview={preview} definition={definition} inspected={inspection.inspected} inspecting={inspection.busy} playback={playback} onPlay={setPlayback} todo={chosen} element={element} onTodo={select} onElement={pick} />
+          <DraftPicture draft={draft} file={file} xml={undrawn ? (inspection.inspected?.bpmn ?? (inspection.busy ? null : drawn.text)) : preview ? (accepted.text ?? drawn.text) : drawn.text} error={drawn.error} preview={preview} definition={definition} inspected={inspection.inspected} inspecting={inspection.busy} playback={playback} onPlay={setPlayback} todo={chosen} element={element} onTodo={select} onElement={pick} />
           <SoundnessStrip draft={draft} inspected={inspection.inspected} playing={playback !== null} onPlay={(play) => setPlayback(play ? { level: inspection.inspected?.soundness.findIndex(({ steps }) => steps.length > 0) ?? 0, step: 0, manual: false } : null)} onTodo={select} onElement={pick} />
         </div>
         <aside className="draft-panel" aria-label={d.panel}>

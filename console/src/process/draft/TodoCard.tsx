@@ -38,7 +38,7 @@ export function TodoCard({ work, todo, file, selected, way, may, onWay, onSelect
   const proposal = todo.proposals[0];
   const element = file.elements.get(todo.element);
   const timed = asksTime(todo.form);
-  const writable = Object.keys(todo.form.properties ?? {}).length > 0;
+  const writable = Object.keys(todo.form.properties ?? {}).some((name) => name !== "changes"); // what is drawn is changed in the drawing
   const names = Object.keys(todo.form.properties ?? {}).join() === "who" && todo.form.properties?.["who"]?.type === "string";
   const disabled = !may || work.busy;
   const finished = (done: boolean) => { if (done) onDone(); return done; };

@@ -8,7 +8,7 @@ import type { DrawingFile } from "./drawingFile";
 import { answerText, nameOf, titleOf } from "./sentences";
 import { useDraftWords } from "./speech";
 import { Say, TodoCard, type Way } from "./TodoCard";
-import { hasProposal, mayRelease, missingTodos, openTodos, type Todo } from "./types";
+import { hasProposal, isUnsound, mayRelease, missingTodos, openTodos, type Todo } from "./types";
 import type { DraftWork } from "./work";
 
 interface Props {
@@ -41,7 +41,7 @@ export function TodoPanel({ work, file, selected, way, may, onWay, onSelect, onD
           : <p className="todos-none"><CircleCheck size={18} aria-hidden />{draft.todos.length ? d.allDone : d.noTodos}</p>}
         {done.length > 0 && <DoneTodos work={work} file={file} todos={done} selected={selected} may={may} onSelect={onSelect} />}
       </div>
-      <p className="todos-foot">{blocking > 0 ? <><Lock size={15} aria-hidden /><span><Rich text={d.locked(blocking, draft.version)} /></span></> : mayRelease(draft) ? <><LockOpen size={15} aria-hidden /><span><Rich text={d.unlocked(draft.version)} /></span></> : <><Lock size={15} aria-hidden /><span>{d.lockedCheck}</span></>}</p>
+      <p className="todos-foot">{!may ? <><Lock size={15} aria-hidden /><span>{d.needs("definition.write")}</span></> : blocking > 0 ? <><Lock size={15} aria-hidden /><span><Rich text={d.locked(blocking, draft.version)} /></span></> : mayRelease(draft) ? <><LockOpen size={15} aria-hidden /><span><Rich text={isUnsound(draft) ? d.unlockedUnsound : d.unlocked(draft.version)} /></span></> : <><Lock size={15} aria-hidden /><span>{d.lockedCheck}</span></>}</p>
     </>
   );
 }

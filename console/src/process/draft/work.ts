@@ -82,8 +82,9 @@ export function useDraftWork(id: string): { work: DraftWork | null; error: unkno
       const before = latest.current;
       const after = await attempt((draft) => undo(draft, key), null);
       if (!before || !after) return false;
-      const gone = before.todos.filter((todo) => todo.state === "done" && todo.answer && after.todos.some((now) => now.key === todo.key && now.state === "open"));
-      setUndone((list) => [...list, ...gone.map(answeredAs)]);
+      const open = new Map(after.todos.filter(({ state }) => state === "open").map((todo) => [todo.key, todo]));
+      const gone = before.todos.flatMap((todo) => { const now = open.get(todo.key); return todo.state === "done" && now ? [answeredAs(todo, now)] : []; });
+      setUndone((list) => [...list, ...gone]);
     }
     toast(d.undone);
     return true;
@@ -121,9 +122,9 @@ export function useDraftWork(id: string): { work: DraftWork | null; error: unkno
   return { work, error, reload };
 }
 
-/** The answer as it was given, so that it can be given again. */
-function answeredAs(todo: Todo): Answered {
-  const proposal = todo.by_proposal ? todo.proposals.findIndex((each) => JSON.stringify(each.answer) === JSON.stringify(todo.answer)) : -1;
+/** The answer as it was given, so that it can be given again: only what is open has proposals. */
+function answeredAs(todo: Todo, open: Todo): Answered {
+  const proposal = todo.by_proposal ? open.proposals.findIndex((each) => JSON.stringify(each.answer) === JSON.stringify(todo.answer)) : -1;
   return proposal >= 0 ? { key: todo.key, proposal, answer: null } : { key: todo.key, proposal: null, answer: todo.answer };
 }
 
