@@ -388,6 +388,7 @@ def test_everything_that_can_be_said_is_said_here() -> None:
         as_bytes(process([service("B", bpmn="businessRuleTask", rule_pack="r")], [])), name="p.json",
         registered=_nothing,
     )[1]  # fmt: skip
+    said += check_document(as_bytes(process([service("B", job="j")], [])), name="p.json", registered=_nothing)[1]
     own = set(read_source.rules("process")) - set(read_source.rules("of no language"))
     missing = [f"{one.rule}: {one.message}" for one in sorted(own) if not any(_says(f, one) for f in said)]
     assert missing == []
