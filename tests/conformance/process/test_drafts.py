@@ -362,3 +362,21 @@ async def test_what_is_wrong_keeps_nothing(tmp_path: Path) -> None:
         with pytest.raises(PenstockError):
             await drafts.replace(draft.id, "<a/>")
         assert await drafts.get(draft.id) == draft
+
+
+@awaited
+async def test_another_drawing_with_the_same_id_is_not_the_next_text(tmp_path: Path) -> None:
+    """P-X.25, P-X.28: modelers call many processes Process_1: another file with another title takes nothing's place;
+    the same file, or the same title in a file that was renamed, does."""
+    other = decided().replace("주문 처리", "반품 처리")
+    assert other != decided()
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        first = (await drafts.bring(decided(), file="order.bpmn")).draft
+        with pytest.raises(ProcessState, match=r"«주문 처리» of order\.bpmn has a process with the id «order», too"):
+            await drafts.bring(other, file="return.bpmn")
+        assert (await drafts.get(first.id)).number == 1
+        renamed = (await drafts.bring(decided(gateway="else"), file="order2.bpmn")).draft
+        assert (renamed.id, renamed.number, renamed.file) == (first.id, 2, "order2.bpmn")
+        drafts.discard(first.id)
+        assert (await drafts.bring(other, file="return.bpmn")).draft.name == "반품 처리"

@@ -159,6 +159,7 @@ class Drafts:
         for _ in range(_TRIES):
             there = self.door.store.document_draft_of(self.door.tenant, LANGUAGE, source.subject)
             new = there is None or there.status == RELEASED
+            _refuse_another(there, source)
             if there is None or there.status == RELEASED or there.digest != source.digest:
                 answers = AnswerLog() if there is None else unpacked(there.body)
                 form = await self._with_source(self._begun(source, by) if new or there is None else there, source,
@@ -340,6 +341,15 @@ def _read(text: str | bytes, file: str) -> _Source:
     if twice is not None:
         raise ProcessUnreadable(why=f"Two of its processes have the id «{twice}», or none.")
     return _Source(drawing, source, hashlib.sha256(source).hexdigest(), _subject(drawing), file)
+
+
+def _refuse_another(there: DocumentDraftRow | None, source: _Source) -> None:
+    """Modelers give many drawings the same id: another file with another title is not taken for the next text."""
+    if there is None or there.status == RELEASED or not there.file or not source.file:
+        return
+    if there.file != source.file and there.name != _title(source.drawing):
+        why = f"The draft «{there.name}» of {there.file} has a process with the id «{source.subject}», too"
+        raise ProcessState(why=why, hint="Give this one an id of its own in your modeler; or release or discard that.")
 
 
 def _subject(drawing: Drawing) -> str:
