@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 from tests.cli.shell import Shell
@@ -109,4 +108,3 @@ def test_what_is_no_drawing_is_refused(penstock: Shell) -> None:
     assert penstock("process", "import", "nowhere.bpmn", "--json", code=2).error()["message"]
     Path(penstock.folder / "utf16.bpmn").write_bytes(decided().replace("UTF-8", "UTF-16").encode("utf-16"))
     assert penstock("process", "import", "utf16.bpmn", "--json").json()["name"] == "주문 처리"
-    assert os.listdir(penstock.folder)
