@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from penstock.lang.process.bpmn.file_index import FileIndex, elements_of
-from penstock.lang.process.bpmn.patch_diagram import edit_diagram
+from penstock.lang.process.bpmn.patch_interchange import edit_diagram
 from penstock.lang.process.bpmn.patch_words import in_words_of
 from penstock.lang.process.bpmn.reader import ReadProcess
 from penstock.lang.process.bpmn.text_edits import TextEdits
