@@ -144,6 +144,31 @@ def test_who_is_asked(elements: list[Any], ways: list[Any], lanes: list[Any], wh
     assert todo.proposals[0].answer["ask"]["who"] == who
 
 
+def test_after_a_machine_those_are_asked_who_were_named_for_the_lane() -> None:
+    """P-X.13: an answer about a lane holds for the gateways in it; they are not asked of a role that nobody has."""
+    lanes = [{"id": "l", "name": "Claims\n desk", "elements": ["A", "g", "B", "C"]}]
+    start, check = event("s", "start", "message", message="m"), task("B", name="Check")
+    drawn = of(process([start, gateway("g"), check, task("C")], ["s>g", "g>B", "g>C"], lanes=lanes))
+
+    def asked(drawing: Drawing) -> Any:
+        todos = todos_of(drawing)
+        return next(todo for todo in todos if todo.kind == "gateway_conditions").proposals[0].answer["ask"]["who"]
+
+    assert asked(drawn) == "role:Claims desk", "as the role of the lane is called"
+    for who in ("role:clerks", "user:kim", "initiator", "anyone"):
+        assert asked(answered(drawn, "lane_role:p:l", {"who": who})) == who
+
+
+def test_a_name_that_no_role_can_have_is_no_proposal_that_is_refused() -> None:
+    """P-X.13: then the role has the id of what is drawn."""
+    lanes = [{"id": "l", "name": "O'Neil \"x\"", "elements": ["A", "g"]}]
+    drawn = of(process([task("A", tool="t"), task("B"), task("C"), gateway("g")], ["A>g", "g>B", "g>C"],
+                       lanes=[{**lanes[0], "elements": ["g", "B"]}]))  # fmt: skip
+    done, _ = accepted(drawn)
+    assert not [todo for todo in todos_of(done) if todo.proposals]
+    assert done.definition("p")["roles"][0]["assignment_rule"] == "role:l"
+
+
 # ---- events ----------------------------------------------------------------------------------------------------------
 
 

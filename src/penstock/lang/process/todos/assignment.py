@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.schema import Element
+from penstock.lang.process.todos.asked import role_target
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType, element_todo
 from penstock.lang.process.todos.edit import entries, entry_of, known_members, with_fields
@@ -31,11 +32,11 @@ def find(drawing: CheckedDrawing) -> Iterator[Todo]:
 
 
 def _proposals(process: CheckedProcess, element: Element) -> Iterator[Proposal]:
-    lanes = [lane.name for lane in process.definition.lanes if element.id in lane.elements and lane.name]
+    lanes = [lane for lane in process.definition.lanes if element.id in lane.elements and lane.name]
     if lanes:
-        name = " ".join(lanes[-1].split())
+        name = " ".join(lanes[-1].name.split())
         words = f"People with the role «{name}» of its lane do it."
-        yield Proposal("role_of_lane", words, {"who": f"role:{name}"}, {"role": name})
+        yield Proposal("role_of_lane", words, {"who": role_target(name, lanes[-1].id)}, {"role": name})
 
 
 def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:

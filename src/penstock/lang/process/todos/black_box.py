@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.lang.process.drawing import Drawing
+from penstock.lang.process.todos.asked import role_target
 from penstock.lang.process.todos.checked import CheckedDrawing
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
 from penstock.lang.process.todos.conversations import (
@@ -46,7 +47,7 @@ def _todo(drawing: Drawing, pool: Pool, flows: list[MessageFlow]) -> Todo:
         message=f"Of the pool «{pool.name}» only the border is drawn, and nobody says who answers for it.",
         proposals=[
             Proposal(
-                kind=OUTSIDE, answer={"who": [f"role:{pool.name}"]}, facts=facts,
+                kind=OUTSIDE, answer={"who": [role_target(pool.name, pool.id)]}, facts=facts,
                 message=f"A person with the role «{pool.name}», or a program over the API, answers for it.",
             ),
         ],
@@ -62,7 +63,7 @@ def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:
     pool = next((pool for pool in pools_of(drawing) if pool.id == at.element and not pool.process), None)
     if pool is None:
         raise refusal("todo_unknown", f"The drawing has no pool «{at.element}».", "/key", "Look at its to-dos again.")
-    who = who_answers(given, pool.name)
+    who = who_answers(given, role_target(pool.name, pool.id))
     connection = Connection(drawing)
     for flow in connection.flows:
         if flow.of.id == pool.id and flow.to.process:

@@ -9,6 +9,7 @@ from penstock.lang.process.drawing import Drawing
 from penstock.lang.process.fields import LaneFields
 from penstock.lang.process.nodes.candidates import is_target
 from penstock.lang.process.schema import Element
+from penstock.lang.process.todos.asked import role_target
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
 from penstock.lang.process.todos.edit import entries, entry_of, known_members, refusal, text_at, with_fields
@@ -59,7 +60,7 @@ def _todo(process: CheckedProcess, lane: LaneFields, steps: list[Element]) -> To
     proposals = []
     if name:
         words = f"Only people with the role «{name}» do what lies in this lane."
-        proposals.append(Proposal("role_of_lane", words, {"who": f"role:{name}"}, {"role": name}))
+        proposals.append(Proposal("role_of_lane", words, {"who": role_target(name, lane.id)}, {"role": name}))
     return Todo(
         key=f"{KIND}:{process.id}:{lane.id}", kind=KIND, process=process.id, element=lane.id, element_type="lane",
         name=name, message=message, hint=_HINT, facts={"steps": names}, proposals=proposals, form=FORM,

@@ -8,9 +8,9 @@ from penstock.lang.process.nodes.candidates import is_target
 from penstock.lang.process.todos.edit import refusal
 
 
-def who_answers(given: dict[str, Any], name: str) -> list[str]:
-    """Targets; none means that only programs answer. Nothing said means those with the role of the pool's name."""
-    who = given.get("who", [f"role:{name}"])
+def who_answers(given: dict[str, Any], otherwise: str) -> list[str]:
+    """Targets; none means that only programs answer. Nothing said means `otherwise`."""
+    who = given.get("who", [otherwise])
     hint = "Write user:ID, role:NAME or group:NAME."
     if not isinstance(who, list):
         raise refusal("wrong_type", "«who» is a list.", "/who", hint)

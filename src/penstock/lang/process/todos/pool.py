@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from penstock.lang.process.drawing import Drawing
+from penstock.lang.process.todos.asked import role_target
 from penstock.lang.process.todos.checked import CheckedDrawing
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
 from penstock.lang.process.todos.conversations import (
@@ -63,7 +64,7 @@ def _todo(drawing: Drawing, pool: Pool, flows: list[MessageFlow]) -> Todo:
                 message=f"«{pool.name}» becomes a second definition of the same release; {count} become messages.",
             ),
             Proposal(
-                kind=OUTSIDE, answer={"as": OUTSIDE, "who": [f"role:{pool.name}"]}, facts={"who": pool.name},
+                kind=OUTSIDE, answer={"as": OUTSIDE, "who": [role_target(pool.name, pool.id)]}, facts={"who": pool.name},
                 message=f"A person with the role «{pool.name}», or a program over the API, answers for it.",
             ),
         ],
@@ -87,7 +88,7 @@ def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:
     if given.get("as") != OUTSIDE:
         message = f"A pool is «{DEFINITION}» or «{OUTSIDE}»."
         raise refusal("wrong_type", message, "/as", _HINT)
-    return _without(drawing, pool, who_answers(given, pool.name))
+    return _without(drawing, pool, who_answers(given, role_target(pool.name, pool.id)))
 
 
 def _connected(drawing: Drawing, pool: Pool) -> Drawing:
