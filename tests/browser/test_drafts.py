@@ -119,6 +119,7 @@ def _runs_to_its_decision(server: Server, page: Any, window: Open) -> None:
     boss = window(MANAGER)
     boss.goto(f"/inbox/{run}/approved")
     expect(boss.get_by_role("heading", level=1)).to_have_text("승인?")
+    expect(boss.locator("[data-field=choice] .label").first).to_contain_text("승인?")
     boss.locator("[data-field=choice]").get_by_text("승인", exact=True).click()
     boss.locator("button.yes").click()
     boss.get_by_role("dialog").get_by_role("button", name="내기", exact=True).click()

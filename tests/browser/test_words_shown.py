@@ -8,6 +8,7 @@ import pytest
 
 from tests.api.serving import Server
 from tests.browser.conftest import Open
+from tests.browser.drafts import brought, number_of, purchase
 from tests.browser.processes import received
 from tests.browser.runs import ADMIN, failed, read, waiting
 from tests.browser.walking import AXE
@@ -100,3 +101,17 @@ def test_the_steps_of_an_item_are_read_to_their_end_in_any_face(server: Server, 
     faults = page.evaluate("async (only) => (await axe.run('ol.steps', only)).violations.map(one => one.id)", only)
     assert faults == []
     expect(steps.locator("li").last).to_have_text(re.compile("끝"))
+
+
+def test_a_draft_is_told_in_the_readers_tongue_and_in_the_words_of_the_drawing(server: Server, window: Open) -> None:
+    """CONSOLE 14.2: names stay as they are drawn, with the right particle; the sentences around them change."""
+    draft = brought(server, purchase("words"))
+    page = window(ADMIN)
+    page.goto(f"/definitions/purchase_request_words/v/1?todo={number_of(draft, 'gateway_conditions')}")
+    card, bar = page.locator(".todo-on"), page.locator(".draft-why")
+    expect(card).to_contain_text("‘요청 검토’를 끝낸 사람이 고르면 그 길로 가요.")
+    expect(page.locator(".todo[data-kind=pool]")).to_contain_text("사람이나 API가 공급사로 답하기")
+    expect(bar).to_contain_text("타이머 ‘늦으면’은 값을 적어야 해요.")
+    page.get_by_role("button", name="English로 보기").click()
+    expect(card).to_contain_text("Gateway ‘승인?’ has no conditions")
+    expect(bar).to_contain_text("3 to-dos left. 2 are finished by their proposals. Timer ‘늦으면’ needs a value.")

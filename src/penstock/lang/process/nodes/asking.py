@@ -42,7 +42,7 @@ def ask_fragment(context: LoweringContext, ask: Ask, route: Node) -> Fragment:
     """The work item takes the gateway's place as a join; the route behind it only parts the ways."""
     labels, several = _labels(context, ask), route.split == "every"
     title = context.element.fields.name or " / ".join(labels.values())
-    form = _form(_CHOICE, _choice(list(labels.values()), several=several))
+    form = _form(_CHOICE, {"title": title, **_choice(list(labels.values()), several=several)})
     item = _item(context, ask.who, "ask/who", title=title, form=form, join=route.join)
     parts = msgspec.structs.replace(route, join=MERGE)
     return Fragment((item, parts), item.id, parts.id, parts.id, parts.id, (link(item.id, parts.id),))
