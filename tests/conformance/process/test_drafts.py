@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -320,6 +321,32 @@ async def test_a_list_of_definitions_in_json(tmp_path: Path) -> None:
         assert [(one.release.name, one.release.version) for one in released.definitions] == [("one", 1), ("two", 1)]
         assert all(f'id="{one.release.name}"'.encode() in (one.release.bpmn or b"") for one in released.definitions)
         assert (await drafts.bring(json.dumps(both))).new, "the last one is released"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule", "pointer"),
+    [
+        ({"lanes": [{"id": "l", "elements": 7}]}, "wrong_type", "/lanes/0/elements"),
+        ({"activities": "none"}, "wrong_type", "/activities"),
+        ({"events": [{"id": "e"}]}, "missing_field", "/events/0"),
+        ({"events": [{"id": "e", "position": "middle"}]}, "wrong_type", "/events/0/position"),
+        ({"transitions": [{"id": "f", "target": "w"}]}, "missing_field", "/transitions/0"),
+        ({"gateways": [{"id": 3, "type": "exclusiveGateway"}]}, "bad_id", "/gateways/0/id"),
+    ],
+)  # fmt: skip
+@awaited
+async def test_json_that_is_no_definition_is_refused(
+    tmp_path: Path, wrong: dict[str, Any], rule: str, pointer: str
+) -> None:
+    """P-X.25: with the place of what is wrong, and nothing is kept."""
+    work = {"id": "w", "name": "W", "type": "humanTask"}
+    definition = {"process_definition_id": "p", "process_definition_name": "P", "activities": [work]}
+    async with Penstock(tmp_path / "s.db") as door:
+        text = json.dumps({**definition, **wrong})
+        with pytest.raises(ProcessInvalid) as refused:
+            await Drafts(door).bring(text, file="p.json")
+        assert (refused.value.findings[0].rule, refused.value.findings[0].where.pointer) == (rule, pointer)
+        assert Drafts(door).each() == []
 
 
 def test_a_killed_process_leaves_the_draft(tmp_path: Path) -> None:

@@ -33,13 +33,18 @@ from penstock.app.releases.releases import ReleaseChanges
 from penstock.errors import (
     DraftChanged,
     DraftUnfinished,
+    ProcessInvalid,
     ProcessNotFound,
     ProcessState,
     ProcessUnreadable,
     VersionConflict,
 )
+from penstock.lang.contract import Setting
 from penstock.lang.process.drawing import Drawing, read_drawing
+from penstock.lang.process.schema import read as read_definition
 from penstock.lang.process.todos import todos_of
+from penstock.lang.read import read_document
+from penstock.lang.report import Report
 from penstock.store.document_drafts import RELEASED, DocumentDraftRow
 
 if TYPE_CHECKING:
@@ -51,6 +56,7 @@ _SHORTEST = 4
 #: so long is what a process is called by
 LONGEST_ID = 200
 _TRIES = 5
+_MALFORMED = ("wrong_type", "bad_id")
 
 
 class BroughtDraft(msgspec.Struct, frozen=True):
@@ -154,7 +160,7 @@ class Drafts:
         """A file becomes a draft; `accept`: with all proposals taken. The same text again is the same draft. Another
         text with the same first definition takes its place, and keeps the answers whose to-dos are still there; where
         that draft was released, it begins the next one with them. Raises DocumentUnreadable and its like for what
-        cannot be read; then nothing is kept."""
+        cannot be read, ProcessInvalid for JSON that is no definition; then nothing is kept."""
         source = await asyncio.to_thread(_read, text, file)
         for _ in range(_TRIES):
             there = self.door.store.document_draft_of(self.door.tenant, LANGUAGE, source.subject)
@@ -337,6 +343,8 @@ def _read(text: str | bytes, file: str) -> _Source:
     ids = [data.get("process_definition_id") for data in drawing.definitions]
     if not all(isinstance(id, str) and 0 < len(id) <= LONGEST_ID for id in ids):
         raise ProcessUnreadable(why=f"The id of a process is a text of 1 to {LONGEST_ID} characters.")
+    if not drawing.source:
+        _refuse_malformed(drawing)
     twice = next((id for id in ids if ids.count(id) > 1), None)
     if twice is not None:
         raise ProcessUnreadable(why=f"Two of its processes have the id «{twice}», or none.")
@@ -350,6 +358,17 @@ def _refuse_another(there: DocumentDraftRow | None, source: _Source) -> None:
     if there.file != source.file and there.name != _title(source.drawing):
         why = f"The draft «{there.name}» of {there.file} has a process with the id «{source.subject}», too"
         raise ProcessState(why=why, hint="Give this one an id of its own in your modeler; or release or discard that.")
+
+
+def _refuse_malformed(drawing: Drawing) -> None:
+    """What somebody has written as JSON may have anything in its fields; only what can be read can be completed."""
+    for data in drawing.definitions:
+        report = Report(read_document(msgspec.json.encode(data), name="process.json"))
+        definition = read_definition(report.document, report, Setting())
+        rules = _MALFORMED if definition.complete else (*_MALFORMED, "missing_field")
+        wrong = [found for found in report.findings if found.severity == "error" and found.rule in rules]
+        if wrong:
+            raise ProcessInvalid(wrong)
 
 
 def _subject(drawing: Drawing) -> str:

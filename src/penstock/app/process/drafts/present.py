@@ -121,9 +121,8 @@ class PresentDraft:
     def counts(self) -> DraftCounts:
         drawing = self.drawing
         steps, flows = ([len(_listed(data, name)) for data in drawing.definitions] for name in _COUNTED)
-        return DraftCounts(
-            len(drawing.pools), sum(steps), sum(flows), len(drawing.message_flows), _lost(drawing.source, self.text)
-        )
+        lost = _lost(drawing.source, self.text) if drawing.source else 0
+        return DraftCounts(len(drawing.pools), sum(steps), sum(flows), len(drawing.message_flows), lost)
 
 
 _COUNTED = ("activities", "transitions")
@@ -138,7 +137,7 @@ def _listed(data: Mapping[str, Any], name: str) -> list[Any]:
 def _lost(source: str, text: str) -> int:
     """Elements of the file as it came that are not in the file as it would be written. One that an answer makes another
     of (a join of another kind, another kind of time) is still there."""
-    if not source or source == text:
+    if source == text:
         return 0
     return sum((_elements(source) - _elements(text)).values())
 
