@@ -407,3 +407,12 @@ async def test_another_drawing_with_the_same_id_is_not_the_next_text(tmp_path: P
         assert (renamed.id, renamed.number, renamed.file) == (first.id, 2, "order2.bpmn")
         drafts.discard(first.id)
         assert (await drafts.bring(other, file="return.bpmn")).draft.name == "반품 처리"
+
+
+@awaited
+async def test_soundness_waits_for_no_time(tmp_path: Path) -> None:
+    """P-X.12, P-X.25: whether a drawing is sound does not depend on when a timer is due: it is known before."""
+    async with Penstock(tmp_path / "s.db") as door:
+        draft = (await Drafts(door).bring(two_pools())).draft
+        assert [todo.kind for todo in draft.todos if todo.state == "open"] == ["timer_value"]
+        assert (draft.soundness.status, draft.status) == ("sound", "open")

@@ -21,7 +21,7 @@ from penstock.lang.compile import compile_document
 from penstock.lang.process.bpmn.file_index import tree_of
 from penstock.lang.process.bpmn.xml_tree import XmlElement
 from penstock.lang.process.drawing import Drawing, read_drawing, write_drawing
-from penstock.lang.process.todos import Taken, Todo, accepted, todos_of_checked
+from penstock.lang.process.todos import Taken, Todo, accepted, answered, todos_of_checked
 from penstock.lang.process.todos.checked import CheckedDrawing, checked
 from penstock.lang.soundness import ends_each, findings_of
 from penstock.net.soundness import verdicts
@@ -100,7 +100,7 @@ class PresentDraft:
         present, taken = self.with_proposals
         if present is not self:
             return replace(present.soundness, with_proposals=bool(taken))
-        status, states, findings, drawing = 0, 0, list[Finding](), self.drawing
+        status, states, findings, drawing = 0, 0, list[Finding](), _with_any_values(self.drawing, self.todos)
         called = Called({**documents_of(drawing), **self.called.known})
         for data in drawing.definitions:
             try:
@@ -125,8 +125,20 @@ class PresentDraft:
         return DraftCounts(len(drawing.pools), sum(steps), sum(flows), len(drawing.message_flows), lost)
 
 
+#: Whether a drawing is sound does not depend on these values.
+_ANY_VALUE: dict[str, dict[str, Any]] = {
+    "timer_value": {"kind": "duration", "value": "PT1H"}, "event_condition": {"condition": "true"},
+}  # fmt: skip
 _COUNTED = ("activities", "transitions")
 _TIMES = ("timeDate", "timeDuration", "timeCycle")
+
+
+def _with_any_values(drawing: Drawing, todos: list[Todo]) -> Drawing:
+    """The drawing in which times and conditions that only its author knows have some value."""
+    for todo in todos:
+        if todo.kind in _ANY_VALUE:
+            drawing = answered(drawing, todo.key, _ANY_VALUE[todo.kind])
+    return drawing
 
 
 def _listed(data: Mapping[str, Any], name: str) -> list[Any]:

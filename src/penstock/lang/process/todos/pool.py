@@ -64,7 +64,8 @@ def _todo(drawing: Drawing, pool: Pool, flows: list[MessageFlow]) -> Todo:
                 message=f"«{pool.name}» becomes a second definition of the same release; {count} become messages.",
             ),
             Proposal(
-                kind=OUTSIDE, answer={"as": OUTSIDE, "who": [role_target(pool.name, pool.id)]}, facts={"who": pool.name},
+                kind=OUTSIDE, answer={"as": OUTSIDE, "who": [role_target(pool.name, pool.id)]},
+                facts={"who": pool.name},
                 message=f"A person with the role «{pool.name}», or a program over the API, answers for it.",
             ),
         ],
