@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import ProcessInvalid
-from penstock.lang.process.drawing import Drawing, read_drawing
+from penstock.lang.process.drawing import Drawing, read_drawing, write_drawing
 from penstock.lang.process.todos import Todo, accepted, answered, todos_of
 from penstock.lang.process.todos.spoken_times import spoken_time
 from tests.conformance.process.make import as_bytes, event, gateway, process, task
@@ -545,6 +545,27 @@ def test_what_no_kind_takes_is_listed() -> None:
     assert (todo.kind, todo.element, todo.proposals, todo.form) == ("finding", "A", [], {})
     assert "«A» → «B»" in todo.message
     assert refused(broken, todo.key, {"x": 1})[0] == "todo_without_answer"
+
+
+def test_elements_without_ids_are_answered_like_others() -> None:
+    """P-X.6: BPMN lets ids be left out; whoever answers gives them, and nothing is asked for that the drawing has."""
+    flows = "".join(f'<sequenceFlow sourceRef="{way[0]}" targetRef="{way[1]}"/>' for way in ("sA", "Ag", "ge", "gf"))
+    member = "<flowNodeRef>A</flowNodeRef>"
+    lanes = f'<lane name="X">{member}<childLaneSet><lane name="Y">{member}</lane>'
+    inner = (
+        f'<laneSet>{lanes}</childLaneSet></lane></laneSet><startEvent id="s"/><userTask id="A"/>'
+        f'<exclusiveGateway id="g"/><endEvent id="e"/><endEvent id="f"/>{flows}'
+    )
+    drawn = drawing(inner)
+    assert write_drawing(drawn) == drawn.source, "untouched it stays as it was"
+    done, _ = accepted(drawn)
+    assert todos_of(done) == []
+    text = write_drawing(done)
+    again = read_drawing(text, "x.bpmn")
+    ids = [[flow["id"] for flow in one.definitions[0]["transitions"]] for one in (done, again)]
+    assert ids[0] == ids[1] and len(set(ids[0])) == 4
+    assert done.definitions[0]["lanes"] == again.definitions[0]["lanes"]
+    assert all(f'id="{id}"' in text for id in ids[0]), "other readers find what the answers refer to"
 
 
 def test_a_key_of_nothing_is_refused() -> None:

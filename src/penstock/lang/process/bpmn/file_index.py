@@ -26,6 +26,7 @@ from penstock.lang.process.bpmn.xml_tree import XmlElement, XmlTree, parse
 from penstock.lang.read_json import parse_json
 
 FLOW_NODES = (*TASKS, *GATEWAYS, *POSITIONS, *UNSUPPORTED)
+_WITH_IDS = frozenset((*FLOW_NODES, "sequenceFlow", "lane"))
 
 
 class FileIndex:
@@ -167,7 +168,27 @@ def tree_of(text: str) -> XmlTree:
         why = f"it is XML, but its root is <{root.name}>{of} and not <definitions> of BPMN 2.0"
         raise DocumentUnreadable(why=why, where=Place("", root.line, root.column))
     _shorten_references(root)
+    _give_ids(tree)
     return tree
+
+
+def _give_ids(tree: XmlTree) -> None:
+    """BPMN lets elements be without ids, and people leave them out; what is answered about one needs its id. A flow is
+    called by what it joins, so that it keeps its id when others come and go."""
+    ids = {node.get("id") for node in elements_of(tree.root)}
+    inside = (node for process in tree.root.all("process", BPMN) for node in elements_of(process))
+    for node in inside:
+        if node.space != BPMN or node.get("id") or node.name not in _WITH_IDS:
+            continue
+        ends = [node.get(name) for name in ("sourceRef", "targetRef") if node.name == "sequenceFlow"]
+        id = first = "_".join([node.name, *ends])
+        number = 1
+        while id in ids:
+            number += 1
+            id = f"{first}_{number}"
+        ids.add(id)
+        node.attributes["", "id"] = id
+        tree.without_id.add(node)
 
 
 def _shorten_references(root: XmlElement) -> None:

@@ -61,6 +61,9 @@ class ElementEdits:
 
     def make(self) -> None:
         moving = self._move()
+        for node in elements_of(self.read.process):
+            if node in self.index.tree.without_id:  # what is written may refer to it
+                self.edits.attribute(node, "id", node.get("id"))
         for key in self.known:
             if key not in self.gone and key not in moving:
                 self._change(key, *self.known[key], self.wanted[key])

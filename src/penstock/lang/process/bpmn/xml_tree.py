@@ -52,6 +52,7 @@ class XmlTree:
 
     def __init__(self, data: bytes, root: XmlElement, prefixes: dict[str, str], declared: dict[str, str]) -> None:
         self.data, self.root, self.prefixes, self.declared = data, root, prefixes, declared
+        self.without_id: set[XmlElement] = set()  # those whose id stands in the tree alone
 
 
 def parse(text: str) -> XmlTree:
