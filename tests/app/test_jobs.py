@@ -58,6 +58,14 @@ async def test_params_outputs_and_computed_types(door: Penstock) -> None:
     assert view.variables == {**given, "paid": True, "both": True, "note": "fixed"}
 
 
+@on_loop
+async def test_a_job_of_which_is_said_that_it_is_given_nothing(door: Penstock) -> None:
+    """P-X.39: empty params are nothing, and not everything."""
+    await door.start(released(door, {**CHARGE, "params": {}}), {"amount": 3})
+    (job,) = await take(door)
+    assert job.variables == {}
+
+
 @pytest.mark.parametrize(
     ("wrong", "code"),
     [

@@ -105,6 +105,16 @@ def test_one_that_failed_comes_back_after_its_delay(kit: Kit) -> None:
     assert [row.state for row in store.jobs_of(1)] == ["FAILED"] and take(store, now=9999) == []
 
 
+@pytest.mark.parametrize("delay", [0, 1000])
+def test_whoever_gave_a_job_back_has_it_no_more(kit: Kit, delay: int) -> None:
+    """P-X.28: its token is nobody's, also before somebody else has taken the job."""
+    store = opened(kit, a_job(1))
+    (job,) = take(store)
+    assert store.answer_job(Answer("t", job.id, job.token, "back", FREE, None, None, delay), 110)[0] == "taken"
+    assert store.answer_job(Answer("t", job.id, job.token, "complete 1", "DONE", b"c"), 111)[0] == "stale"
+    assert store.extend_job("t", job.id, job.token, 900) == "stale" and store.inbox() == []
+
+
 def test_jobs_go_and_rest_with_their_run(kit: Kit) -> None:
     """P-X.38: dropped effects withdraw them, a pause holds them, and both are in the commit of the turn."""
     store = opened(kit, a_job(1), a_job(2), a_job(3))
@@ -119,6 +129,21 @@ def test_jobs_go_and_rest_with_their_run(kit: Kit) -> None:
     batch.job_released += [(2,)]
     store.commit(batch)
     assert [row.id for row in take(store, limit=5)] == ["r2~2.1", "r3~2.1"]
+
+
+def test_a_job_that_waits_for_its_delay_rests_with_its_run(kit: Kit) -> None:
+    """P-X.38: the delay is over while the run is paused, and nobody gets the job before it goes on."""
+    store = opened(kit, a_job(1))
+    (job,) = take(store)
+    store.answer_job(Answer("t", job.id, job.token, "fail 1", FREE, None, 2, 1000), 110)
+    batch = Batch()
+    batch.job_held += [(1,)]
+    store.commit(batch)
+    assert take(store, now=1200) == [] and store.next_job_due(1200) is None
+    batch = Batch()
+    batch.job_released += [(1,)]
+    store.commit(batch)
+    assert [row.id for row in take(store, now=1300)] == [job.id]
 
 
 def test_a_job_is_added_once_and_reopened_only_when_its_answer_is_lost(kit: Kit) -> None:

@@ -115,6 +115,29 @@ def test_an_inclusive_gateway_takes_every_way_that_was_chosen(tmp_path: Path) ->
     scene()
 
 
+def test_a_gateway_that_joins_and_asks_asks_once(tmp_path: Path) -> None:
+    """P-X.10: it waits for the ways that were taken, and only then somebody is asked."""
+    joining = process(
+        [gateway("f", "inclusive", conditions={"f>A": "true", "f>B": "both"}, default="f>X"), task("A"), task("B"),
+         task("X"), gateway("g", "inclusive", name="Which?", ask={}), task("C"), task("D")],
+        ["f>A", "f>B", "f>X", "A>g", "B>g", "X>g", "g>C", "g>D"],
+    )  # fmt: skip
+
+    @awaited
+    async def scene() -> None:
+        async with Penstock(tmp_path / "store.db") as door:
+            for both, steps in ((True, ["A", "B"]), (False, ["A"])):
+                scene = await Scene.begun(door, joining, both=both)
+                for step in steps:
+                    assert "Which?" not in [item.activity_name for item in scene.open()]
+                    await scene.submit(step, "bob")
+                assert [item.activity_name for item in scene.open()] == ["Which?"]
+                await scene.submit("Which?", "bob", {"choice": ["D"]})
+                assert [item.activity_name for item in scene.open()] == ["D"]
+
+    scene()
+
+
 def test_whoever_did_one_of_the_steps_before_a_join_is_asked(tmp_path: Path) -> None:
     """P-X.13: after a parallel join each of them may; where a machine did the step, whoever has begun it."""
     forked = process(

@@ -1,4 +1,4 @@
-"""Processes that call themselves, at once or by way of others (P-X.4; BPMN 2.0.2, 10.3.6)."""
+"""Which version is called, and processes that call themselves, also by way of others (P-X.4; BPMN 2.0.2, 10.3.6)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from penstock.app.process.definitions import Processes
 from penstock.app.process.version_writer import AskedVersion
 from penstock.app.process.work_items import WorkItems
+from penstock.app.releases.releases import Releases
 from penstock.lang.compile import check_document
 from penstock.net.calls import AGAIN, DOCUMENT
 from tests.conformance.process.make import as_bytes, compiled, event, gateway, process, task
@@ -35,6 +36,21 @@ async def begun(office: Office, id: str, **input: Any) -> Instance:
 
 def asked(document: dict[str, Any]) -> AskedVersion:
     return AskedVersion(document, None, "boss", False, None, False)
+
+
+@awaited
+async def test_the_version_in_force_is_called(tmp_path: Path) -> None:
+    """P-X.4: a later one that is out of force is called only by its number."""
+    async with Office(tmp_path) as office:
+        held = Processes(office.p)
+        for n in (1, 2):
+            script = task("N", type="scriptTask", python_code=f"result = {{'rounds': {n}}}")
+            await held.define(process([script], [], process_definition_id="child"), by="boss")
+        Releases(office.p).activate(held.named("child")[0].name, 1, by="boss")
+        for id, version, rounds in (("either", {}, 1), ("second", {"version": 2}, 2)):
+            calls = call("A", "child", output={"rounds": "rounds"}, **version)
+            await held.define(process([calls], [], process_definition_id=id), by="boss")
+            assert (await begun(office, id)).look.variables["rounds"] == rounds
 
 
 @awaited

@@ -175,6 +175,10 @@ def test_other_fields_go_into_the_extension_of_the_element() -> None:
         f'{SETTINGS}{{"ask": {{"choices": {{"yes": "예\\u0001"}}, "who": "initiator"}}}}</penstock:settings>',
         "</extensionElements>", "</exclusiveGateway>",
     ]  # fmt: skip
+    documented = 'name="Fine?"><documentation>Or not</documentation></exclusiveGateway>'
+    described = SOURCE.replace('name="Fine?" />', documented)
+    _, new = written(change("gateways", "g", ask={"who": "initiator"}), described)
+    assert "</documentation><extensionElements>" in new[0], "the order of the standard's schema"
     first = write_drawing(edited(read(), change("activities", "a", role="clerk", form={"type": "object"})))
     second = write_drawing(edited(read(first), change("activities", "a", role="boss")))
     assert second == first.replace("clerk", "boss")

@@ -94,6 +94,19 @@ def test_message_flows_become_messages() -> None:
     assert todos_of(taken) == []
 
 
+def test_a_later_message_to_a_pool_is_of_its_conversation() -> None:
+    """P-X.25: whoever was begun by a message waits only for the next ones of the same conversation."""
+    asks_more = SELLER.replace(
+        '<userTask id="s1" name="출하 준비"/>',
+        '<receiveTask id="s1" name="확인 기다림"/>',
+    )
+    flows = (("b1", "s1", "확인"), *FLOWS)
+    pools = pool("B", "한빛정밀", "buyer") + pool("S", "공급사", "seller")
+    done, _ = accepted(drawing(BUYER, asks_more, pools=pools, flows=flows))
+    assert entry(done, "buyer", "b1")["sends"] == ["확인"]
+    assert entry(done, "seller", "s1")["correlation"] == {"conversation": "${conversation}"}
+
+
 @awaited
 async def test_two_pools_run_as_one_release(tmp_path: Path) -> None:
     """P-X.25: bought twice, delivered in the other order: every buyer gets its own delivery."""

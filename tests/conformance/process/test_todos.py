@@ -85,6 +85,15 @@ def test_a_gateway_is_answered_by_conditions() -> None:
     assert [flow.get("condition") for flow in done.definition("p")["transitions"]] == [None, "covered == true", None]
 
 
+def test_conditions_at_the_gateway_give_way_to_those_of_the_answer() -> None:
+    """P-X.9: a flow has one condition, wherever it stood before: two that differ are a contradiction."""
+    said = gateway("g", name="Covered?", conditions={"yes": "it is covered", "C": "it is not"})
+    before = of(process([task("A"), said, task("B"), task("C")], ["A>g", ("g>B", {"name": "yes"}), "g>C"]))
+    done = answered(before, only(before).key, {"conditions": {"g>B": "covered == true"}, "default": "g>C"})
+    assert [todo.kind for todo in todos_of(done) if todo.required] == []
+    assert "conditions" not in done.definition("p")["gateways"][0]
+
+
 @pytest.mark.parametrize(
     ("answer", "rule", "pointer"),
     [

@@ -110,7 +110,7 @@ def test_what_was_released_stays_and_the_next_begins(office: World) -> None:
 
 
 def test_who_comes_second_sees_the_present_number(office: World) -> None:
-    """P-2.3.5: two windows do not overwrite each other."""
+    """P-2.3.5, P-X.28: two windows do not overwrite each other."""
     draft = _brought(office, decided(_id()))
     _post(office, draft, "accept")
     for verb, more in (("accept", {}), ("undo", {}), ("release", {}), ("answer", {"answers": [{"key": "x"}]})):

@@ -21,7 +21,6 @@ class TextEdits:
 
     def __init__(self, tree: XmlTree) -> None:
         self.data = tree.data
-        self.newline = "\r\n" if b"\r\n" in tree.data else "\n"
         self.splices: list[tuple[int, int, int, str]] = []  # from, to, in which order, what instead
         self.inside: dict[XmlElement, list[str]] = {}  # of elements that were empty
         self.declared: set[str] = set()  # ids that several parts of the file may want to have, and one may add
