@@ -134,6 +134,20 @@ async def test_who_listens_later_does_not_hear_a_signal(tmp_path: Path) -> None:
         assert run.open() == ["Z"]
 
 
+@awaited
+async def test_a_name_is_never_computed(tmp_path: Path) -> None:
+    """P-X.25: who waits hears the name as it was drawn, which whoever throws it says, too."""
+    name = "pay ${secrets.key} ${'x'}"
+    catch = event("C", "catch", "signal", signal=name)
+    elements = [event("S", "start"), gateway("G", "parallel"), catch, task("Z"), task("A"),
+                event("T", "throw", "signal", signal=name)]  # fmt: skip
+    async with Office(tmp_path) as office:
+        run = await office.start(process(elements, ["S>G", "G>C", "C>Z", "G>A", "A>T"]))
+        assert [one.name for one in run.look.waiting if one.for_ == "signal"] == [name]
+        await run.submit("A")
+        assert run.open() == ["Z"]
+
+
 @pytest.mark.parametrize("interrupting", [True, False])
 @awaited
 async def test_a_signal_of_a_called_process_reaches_the_callers_boundary(tmp_path: Path, interrupting: bool) -> None:

@@ -20,6 +20,9 @@ from penstock.lang.process.nodes.multi_instance import with_instances
 from penstock.lang.process.nodes.waits import waited_already, with_way_past
 from penstock.net.model import Effect, Node, Trigger
 
+#: in the name of a trigger, where expressions are computed: a name that somebody has drawn has none
+_LITERAL = "${'${'}"
+
 
 def lower_send(context: LoweringContext) -> Fragment:
     f = activity_fields(context)
@@ -62,7 +65,7 @@ def message_trigger(context: LoweringContext, name: str, correlation: dict[str, 
     match = "fn.matches_filter(event, filter)" if filter is not None else None
     if filter is not None:
         context.shared.carried.add("tenant_config")
-    return Trigger(kind="signal", name=name.replace("${", "$ {"), filter=filter, match=match, **parts)
+    return Trigger(kind="signal", name=name.replace("${", _LITERAL), filter=filter, match=match, **parts)
 
 
 SEND_TASK = ElementType("sendTask", lower_send, "Sends a message or a signal.", work=True)
