@@ -109,6 +109,22 @@ async def test_an_answer_in_the_middle_is_taken_back_or_given_anew(tmp_path: Pat
             await drafts.undo(draft.id)
 
 
+@awaited
+async def test_an_answer_goes_with_the_one_that_has_brought_it_to_light(tmp_path: Path) -> None:
+    """P-X.25, P-X.28: a form is asked for by the conditions after it; without those nobody asks."""
+    form = {"form": {"type": "object", "properties": {"n": {"type": "number"}}}}
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        draft = (await drafts.bring(gateways("g1", "g2"))).draft
+        draft = await drafts.answer(draft.id, [DraftReply(key("g1"), answer=_flows("g1"))])
+        draft = await drafts.answer(draft.id, [DraftReply(key("first", kind="form"), answer=form)])
+        draft = await drafts.answer(draft.id, [DraftReply(key("g2"), proposal=0)])
+        draft = await drafts.undo(draft.id, key("g1"))
+        assert [(todo.element, todo.state) for todo in draft.todos] == [("g1", "open"), ("g2", "done")]
+        (activity, *_) = (await drafts.definitions(draft.id))[0]["activities"]
+        assert activity["id"] == "first" and "form" not in activity
+
+
 def _flows(id: str) -> dict[str, object]:
     return {"conditions": {f"{id}b": "n > 1"}, "default": f"{id}c"}
 

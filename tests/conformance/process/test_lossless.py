@@ -245,6 +245,13 @@ def test_an_element_goes_as_it_is_into_another_sub_process() -> None:
     assert by_id(read(text).definitions[0], "activities")["a"]["parent"] == "sub"
 
 
+def test_a_flow_that_is_led_elsewhere_leaves_its_ends() -> None:
+    """P-X.25, P-2.3.1: the elements that it has joined do not name it any more; the others keep their lines."""
+    gone, new = written(change("transitions", "f2", source="s", target="w"))
+    assert "<incoming>f1</incoming></task>" in new and "<outgoing>f2</outgoing>" not in "".join(new)
+    assert '<sequenceFlow id="f2" sourceRef="s" targetRef="w"/>' in new and len(gone) == 2
+
+
 def test_only_the_numbers_of_what_is_moved_change() -> None:
     """P-2.3.1: others keep their digits."""
 
