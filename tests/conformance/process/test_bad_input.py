@@ -202,3 +202,18 @@ def test_the_examples_have_no_trailing_words() -> None:
     """P-2.2.9: examples are plain JSON, UTF-8, one definition each."""
     for file in EXAMPLES.rglob("*.json"):
         assert json.loads(file.read_text("utf-8"))["process_definition_id"]
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("extensions", {"file": "x"}), ("extensions", {"elements": [None]}), ("extensions", {"beside": {"p": "x"}}),
+        ("extensions", {"elements": {"A": {"attributes": {"a": 1}}}}), ("extensions", {"script": {"A": "x"}}),
+        ("diagram", {"shapes": {"A": {"bounds": -1}}}), ("diagram", {"shapes": {"A": {"bounds": ["x"]}}}),
+        ("diagram", {"edges": {"f": {"points": [[1]]}}}), ("diagram", {"more": [7]}), ("diagram", {"shapes": [1]}),
+    ],
+)  # fmt: skip
+def test_what_is_kept_of_a_file_has_its_form(part: str, value: Any) -> None:
+    """P-2.3.1, P-X.25: a drawing or extensions that nobody could write again are refused where they stand."""
+    found = findings(process([task("A")], [], **{part: value}))
+    assert [(one.rule, one.severity, one.where.pointer) for one in found] == [("wrong_type", "error", f"/{part}")]

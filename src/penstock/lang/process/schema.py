@@ -13,6 +13,7 @@ from penstock.lang.document import Document, child_pointer
 from penstock.lang.fields import TENANT, Fields, read_fields, read_top, unknown_fields
 from penstock.lang.process import limits, process_gpt
 from penstock.lang.process.draw_instead import draw_instead
+from penstock.lang.process.drawn_parts import check_drawn_parts
 from penstock.lang.process.fields import (
     COLLECTIONS,
     ActivityFields,
@@ -115,6 +116,7 @@ def read(document: Document, report: Report, setting: Setting) -> Definition:
     top = read_top(TopFields, data, tuple(COLLECTIONS), report)
     definition = Definition(top)
     _check_top(top, report)
+    check_drawn_parts(data, report)
     _check_size(data, definition, report)
     if not definition.complete:
         return definition
