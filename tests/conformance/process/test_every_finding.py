@@ -126,6 +126,7 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
                       "compensation_target", "/events/0/activity"),
     "a handler that is not there": (process([task("A"), event("C", "boundary", "compensation", attached_to="A")], []),
                                     "compensation_target", "/events/0"),
+    "a drawing of another form": (process([task("A")], [], diagram={"shapes": [1]}), "wrong_type", "/diagram"),
     "a retry that is none": (process([task("A", compensation={"tool": "t", "retry": {"max": "x"}})], []), "wrong_type",
                              "/activities/0/compensation/retry"),
     "a handler on a path": (process([task("A", is_for_compensation=True), task("B")], ["A>B"]), "handler_with_flow",
