@@ -104,6 +104,36 @@ def test_all_of_feel_is_evaluated(tmp_path: Path, condition: str, taken: str) ->
 
 
 @pytest.mark.parametrize(
+    ("condition", "taken"),
+    [
+        ("=is defined(i)", "yes"), ("=is defined(missing)", "other"), ("=is defined(nothing)", "other"),
+        ("=is defined(order.total)", "yes"), ("=not(is defined(order.missing))", "yes"),
+        ("=is defined(value: word) and i = 1", "yes"), ("=get or else(missing, 5) = 5", "yes"),
+        ("=get or else(i, 5) = 1", "yes"), ("=get or else(value: nothing, default: good)", "yes"),
+    ],
+)  # fmt: skip
+def test_what_may_be_missing_is_asked_for_as_in_camunda(tmp_path: Path, condition: str, taken: str) -> None:
+    """P-X.9: FEEL of Camunda 8 has two functions for it that DMN 1.5 has not."""
+    assert way(tmp_path, condition) == taken
+
+
+@pytest.mark.parametrize(
+    ("condition", "name"),
+    [
+        ("=last(list) = 20", "last"), ("=i = 1 or isdefined(word)", "isdefined"), ("=if f(i) then good else bad", "f"),
+        ("=count(list[above(item)]) > 0", "above"), ("=[for x in list return twice(x)] = []", "twice"),
+    ],
+)
+def test_a_function_that_is_not_known_is_refused(tmp_path: Path, condition: str, name: str) -> None:
+    """P-X.9, P-X.35: its call would be null and its condition never met, without a word."""
+    with pytest.raises(ProcessInvalid) as refused:
+        way(tmp_path, condition)
+    (finding,) = refused.value.findings
+    assert finding.rule == "expression_syntax" and f"There is no function «{name}»" in finding.message
+    assert way(tmp_path, "={f: function(x) x + 1, y: f(1)}.y = 2") == "yes"
+
+
+@pytest.mark.parametrize(
     "name",
     ["count", "date", "duration", "time", "mode", "range", "min", "max", "sum", "string", "number", "context", "now",
      "today", "contains", "median", "not", "round up"],

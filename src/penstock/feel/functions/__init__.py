@@ -8,6 +8,7 @@ from penstock.feel.functions import (
     conversion,
     lists,
     numeric,
+    presence,
     ranges,
     sorting,
     strings,
@@ -25,6 +26,7 @@ TABLE: dict[str, BuiltIn] = merged(
     ranges.FUNCTIONS,
     sorting.FUNCTIONS,
     contexts.FUNCTIONS,
+    presence.FUNCTIONS,
 )
 
 __all__ = ["TABLE", "BuiltIn"]
