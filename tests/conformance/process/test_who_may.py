@@ -113,6 +113,12 @@ HEEDED: dict[str, tuple[bytes, dict[str, Any], set[str]]] = {
         file('camunda:candidateUsers="${them}"'), {"them": ["kim", "lee"]}, {"kim", "lee"},
     ),
     "names with commas in a variable": (file('camunda:candidateUsers="${them}"'), {"them": "kim,lee"}, {"kim", "lee"}),
+    "a name around a variable": (file('camunda:assignee="${part}e"'), {"part": "le", "e": "kim"}, {"lee"}),
+    "a variable inside a name": (file('camunda:candidateGroups="${part}er"'), {"part": "manag"}, {"lee"}),
+    "two variables as one name": (file('camunda:assignee="${begin}${end}"'), {"begin": "l", "end": "ee"}, {"lee"}),
+    "a text with a comma in an expression": (
+        file("camunda:candidateUsers=\"ria, ${word == 'x, kim' ? 'boss' : 'lee'}\""), {"word": "y"}, {"ria", "lee"},
+    ),
     "one group": (file('camunda:candidateGroups="clerk"'), {}, {"kim"}),
     "several groups": (file('camunda:candidateGroups="clerk,manager"'), {}, {"kim", "lee"}),
     "users and groups": (file('camunda:candidateUsers="ria" camunda:candidateGroups="manager"'), {}, {"ria", "lee"}),
@@ -157,6 +163,8 @@ NOT_UNDERSTOOD = {
         "<formalExpression>x</formalExpression></resourceParameterBinding></potentialOwner>"
     ),
     "an unknown resource": file(inner="<potentialOwner><resourceRef>r9</resourceRef></potentialOwner>"),
+    "owners by another call": file(inner=f"<potentialOwner>{assigned('membersOf(clerk), kim')}</potentialOwner>"),
+    "owners but for one": file(inner=f"<potentialOwner>{assigned('group(clerk) and not user(kim)')}</potentialOwner>"),
     "commas alone": file('camunda:candidateUsers=" , "'),
     "an unknown modeler": file('x:assignee="kim" xmlns:x="http://example.com/x"'),
     "no modeler": file('assignee="kim"'),

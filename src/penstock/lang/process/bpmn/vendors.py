@@ -10,10 +10,10 @@ from penstock.lang.process.bpmn.dialects import expression, time_text, value_tex
 from penstock.lang.process.bpmn.vendor_words import attribute, zeebe
 from penstock.lang.process.bpmn.vocabulary import BPMN, CAMUNDA
 from penstock.lang.process.bpmn.xml_tree import XmlElement
+from penstock.lang.process.juel_text import is_juel
 
-_WRAPPED = re.compile(r"\A[#$]\{(.*)\}\Z", re.S)
-#: parts of a list, in which an expression may have commas of its own
-_LISTED = re.compile(r"[#$]\{[^{}]*\}|[^,]+")
+#: parts of a list; the expressions in them may have commas of their own
+_LISTED = re.compile(r"""(?:[#$]\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}|[^,])+""")
 _CALLED = re.compile(r"\s*(user|group)\s*\(([^()]*)\)\s*(?:,|\Z)")
 _PLAIN = re.compile(r"(user|role):[^$#\s][^$]*\Z")
 #: BPMN's own words for who does it, and what a name alone means in them
@@ -156,7 +156,7 @@ def _targets(kind: str, text: str) -> list[str]:
     if text.strip().startswith("="):
         return [f"{kind}:${{{expression(text)}}}"]
     parts = [part.strip() for part in _LISTED.findall(text) if part.strip()]
-    return [f"{kind}:${{{expression(part)}}}" if _WRAPPED.match(part) else f"{kind}:{part}" for part in parts]
+    return [f"{kind}:{value_text(part)}" for part in parts]
 
 
 def _owners(node: XmlElement, resources: Mapping[str, str]) -> list[str]:
@@ -202,7 +202,8 @@ def _strange_owners(node: XmlElement, words: tuple[str, ...]) -> list[str]:
 
 
 def _owner_targets(kind: str, text: str) -> list[str]:
-    """user(…), group(…) and names alone may stand beside each other."""
+    """user(…), group(…) and names alone may stand beside each other. Other calls are not understood, and what stands
+    beside them may depend on them: the whole names nobody."""
     if text.strip().startswith("="):
         return _targets(kind, text)
     named: list[str] = []
@@ -213,6 +214,8 @@ def _owner_targets(kind: str, text: str) -> list[str]:
             named += _targets("user" if called[1] == "user" else "role", called[2])
             at = called.end()
         else:
+            if part is not None and "(" in part[0] and not is_juel(part[0]):
+                return [f"resourceAssignmentExpression {text}"]
             named += _targets(kind, part[0]) if part is not None else []
             at = part.end() if part is not None else at + 1
     return named
