@@ -138,6 +138,31 @@ async def test_a_person_undoes(tmp_path: Path) -> None:
         assert run.states()["A"] == "COMPENSATED" and run.status == "TERMINATED"
 
 
+@pytest.mark.parametrize(
+    ("named", "who"),
+    [
+        ({"candidates": ["user:ria", "role:clerk"]}, ["user:ria", "role:clerk"]),
+        ({"candidates": ["user:${whom}"]}, ["user:moe"]), ({"candidates": ["of nobody"]}, []),
+        ({"role": "clerk"}, ["role:clerk"]), ({"role": "turns"}, ["role:turns", "role:Turns"]),
+        ({"role": "begun"}, ["user:lee"]),
+    ],
+)  # fmt: skip
+@awaited
+async def test_whoever_is_named_for_it_undoes_and_nobody_else(
+    tmp_path: Path, named: dict[str, Any], who: list[str]
+) -> None:  # fmt: skip
+    """P-X.13, P-X.18: who may do it holds for a handler, too; of a role whose people take turns it is all of them."""
+    roles = [{"id": "clerk", "name": "clerk", "assignment_rule": "role:clerk"},
+             {"id": "turns", "name": "Turns", "assignment_rule": "round_robin"},
+             {"id": "begun", "name": "begun", "assignment_rule": "initiator"}]  # fmt: skip
+    handler = task("Undo", is_for_compensation=True, **named)
+    document = process([service("A", compensation="Undo"), service("C"), handler], ["A>C"])
+    async with Office(tmp_path, agents={"A": {"n": 1}, "C": Failing("x")}) as office:
+        run = await office.begin({**document, "roles": roles}, {"whom": "moe"})
+        await run.until(lambda one: one.open() == ["A.undo"])
+        assert run.item("A.undo").candidates == {"type": "any_of", "targets": who}
+
+
 @pytest.mark.parametrize("wrong", ["A", "G"])
 def test_what_cannot_undo(wrong: str) -> None:
     """P-X.18: an activity does not undo itself, and a gateway undoes nothing."""

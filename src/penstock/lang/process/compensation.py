@@ -9,6 +9,7 @@ from penstock.lang.process.expression_names import quoted
 from penstock.lang.process.fields import Compensation
 from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.activities import VARIABLES
+from penstock.lang.process.nodes.candidates import candidates_of_item
 from penstock.lang.process.nodes.contract import Fragment, core_id
 from penstock.lang.process.nodes.job_task import job_effect
 from penstock.lang.process.nodes.script_task import code_args
@@ -109,4 +110,4 @@ def _activity_node(base: dict[str, Any], other: Element, context: LoweringContex
         "activity_type": f.type, "agent_mode": "MANUAL", "agent": f.agent,
         "role": f.role, "priority": f.priority, "due": None, "approvers": [],
     }  # fmt: skip
-    return Node(**base, kind="work", work=Work(prompt=prompt))
+    return Node(**base, kind="work", work=Work(candidates=candidates_of_item(f, other_context), prompt=prompt))

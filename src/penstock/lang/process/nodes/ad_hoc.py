@@ -14,7 +14,7 @@ from penstock.lang.process.choices import different
 from penstock.lang.process.expression_names import quoted
 from penstock.lang.process.lowering_context import LoweringContext, SharedContext, check_expression, steps_scope
 from penstock.lang.process.nodes.asking import PREVIOUS
-from penstock.lang.process.nodes.candidates import candidates_of, role_of
+from penstock.lang.process.nodes.candidates import candidates_of_item, role_of
 from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields, link
 from penstock.lang.process.nodes.level_entries import ad_hoc_of, frame_entry, level_entry
 from penstock.lang.process.nodes.multi_instance import scope_node
@@ -128,11 +128,8 @@ class _Frame:
     def _candidates(self) -> Any:
         """Whoever is named for the sub-process; else whoever did what comes before it, else the initiator."""
         f = activity_fields(self.context)
-        chosen_by_host, candidates = candidates_of(f, self.context)
-        role = role_of(f, self.context)
-        if chosen_by_host is not None and role is not None:  # whom its rule would choose for one task
-            return {"type": "any_of", "targets": [f"role:{name}" for name in dict.fromkeys((role.id, role.name))]}
-        return {"$expr": PREVIOUS} if candidates is None and role is None else candidates
+        candidates = candidates_of_item(f, self.context)
+        return {"$expr": PREVIOUS} if candidates is None and role_of(f, self.context) is None else candidates
 
 
 def _guarded(src: str, dst: str, guard: str | None) -> Edge:

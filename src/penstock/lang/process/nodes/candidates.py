@@ -39,6 +39,16 @@ def candidates_of(f: ActivityFields, context: LoweringContext) -> tuple[Node | N
     return None, {"type": "any_of", "targets": [rule]}
 
 
+def candidates_of_item(f: ActivityFields, context: LoweringContext) -> Any:
+    """The candidates of an item before which nothing can be asked: where the host would choose one of a role's people,
+    they are all of them."""
+    chosen_by_host, candidates = candidates_of(f, context)
+    role = role_of(f, context)
+    if chosen_by_host is None or role is None:
+        return candidates
+    return {"type": "any_of", "targets": [f"role:{name}" for name in dict.fromkeys((role.id, role.name)) if name]}
+
+
 def role_of(f: ActivityFields, context: LoweringContext) -> ProcessRole | None:
     """The role that an activity names by id, by name or by lane; else that of its lane."""
     definition = context.shared.definition
