@@ -316,6 +316,18 @@ def test_what_a_machine_would_do_a_person_can(
     assert refused(broken, todo.key, bad) == refusal
 
 
+@pytest.mark.parametrize("tag", ["serviceTask", "sendTask", "businessRuleTask", "scriptTask"])
+def test_what_a_task_computes_nobody_does(tag: str) -> None:
+    """P-X.9: it is nobody's work, sends nothing, and nobody has done it who could be asked."""
+    computing = {"bpmn": tag, "computes": {"total": "${amount + 1}"}}
+    sum_ = task("A", type="scriptTask" if tag == "scriptTask" else "serviceTask", name="Sum", **computing)
+    document = process([sum_, gateway("g", name="Fine?"), task("B"), task("C")], ["A>g", "g>B", "g>C"])
+    lane = {"id": "lane", "name": "Clerks", "elements": ["A"]}
+    todos = todos_of(of({**document, "lanes": [lane]}))
+    assert [todo.kind for todo in todos] == ["gateway_conditions"]
+    assert todos[0].proposals[0].answer["ask"]["who"] == "initiator"
+
+
 def test_a_script_in_another_language_is_a_todo() -> None:
     """P-X.25: it is shown, and a person or Python does it."""
     broken = drawing('<scriptTask id="A" name="Sum" scriptFormat="groovy"><script>a + b</script></scriptTask>')

@@ -6,6 +6,7 @@ from penstock.lang.process.fields import LaneFields
 from penstock.lang.process.nodes.candidates import is_target
 from penstock.lang.process.schema import Element
 from penstock.lang.process.todos.checked import CheckedProcess, drawn_name
+from penstock.lang.process.todos.person import by_machine
 
 WHO = ("previous", "initiator", "anyone")
 _MACHINES = ("sendTask", "receiveTask", "businessRuleTask")
@@ -49,6 +50,6 @@ def asked_words(who: str, process: CheckedProcess, element: Element) -> str:
 
 def _by_person(step: Element) -> bool:
     f = step.activity
-    if f is None or f.multi is not None or f.type not in ("humanTask", "serviceTask") or f.tool or f.job:
+    if f is None or f.multi is not None or f.type not in ("humanTask", "serviceTask") or by_machine(f):
         return False
     return f.agent_mode != "AUTONOMOUS" and f.bpmn not in _MACHINES

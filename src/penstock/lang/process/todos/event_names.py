@@ -11,6 +11,7 @@ from penstock.lang.process.schema import Element
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name, type_of_element
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType, element_todo
 from penstock.lang.process.todos.edit import entry_of, known_members, text_at, with_fields
+from penstock.lang.process.todos.person import by_machine
 
 Trigger = Literal["message", "signal"]
 _HINT = "Take the proposal, or write the name under which it is sent and waited for."
@@ -47,7 +48,7 @@ def _reference(element: Element, trigger: Trigger) -> str | None:
     event, activity = element.event, element.activity
     if event is not None and event.trigger == trigger:
         return event.name_ref or _written(event, trigger)
-    if activity is not None and activity.bpmn in ("sendTask", "receiveTask") and not activity.tool and not activity.job:
+    if activity is not None and activity.bpmn in ("sendTask", "receiveTask") and not by_machine(activity):
         is_signal = bool(activity.signal)
         return (activity.message or activity.signal) if is_signal is (trigger == "signal") else None
     return None

@@ -13,6 +13,7 @@ from penstock.lang.process.todos.asked import role_target
 from penstock.lang.process.todos.checked import CheckedDrawing, CheckedProcess, drawn_name
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
 from penstock.lang.process.todos.edit import entries, entry_of, known_members, refusal, text_at, with_fields
+from penstock.lang.process.todos.person import by_machine
 
 KIND = "lane_role"
 _HINT = "Take the proposal, or write who works in it: user:ID, role:NAME, group:NAME, initiator or anyone."
@@ -45,7 +46,7 @@ def _open_steps(lane: LaneFields, process: CheckedProcess) -> list[Element]:
 def for_anybody(step: Element) -> bool:
     """Does a person do it, and nobody is named?"""
     f = step.activity
-    if f is None or f.candidates is not None or f.role or f.tool or f.job:
+    if f is None or f.candidates is not None or f.role or by_machine(f):
         return False
     return f.type == "humanTask" or f.type == "serviceTask" and f.agent_mode != "AUTONOMOUS" and f.bpmn in (
         "serviceTask", None,

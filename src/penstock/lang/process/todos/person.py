@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.lang.process.fields import ActivityFields
 from penstock.lang.process.schema import Element
 from penstock.lang.process.todos.checked import CheckedProcess
 from penstock.lang.process.todos.contract import Proposal
@@ -14,6 +15,11 @@ PERSON = {"by": "person"}
 FORM = {"by": {"type": "string", "enum": ["person"]}}
 #: drawn as these, an activity is what its tag says
 _TAGGED = ("sendTask", "receiveTask", "businessRuleTask")
+
+
+def by_machine(f: ActivityFields) -> bool:
+    """Is it a tool's or an outside worker's, or does the task compute by itself?"""
+    return bool(f.tool or f.job) or f.computes is not None
 
 
 def person_proposal(process: CheckedProcess, element: Element) -> Proposal:

@@ -11,7 +11,7 @@ from penstock.lang.process.todos.checked import CheckedDrawing
 from penstock.lang.process.todos.contract import Todo, TodoPlace, TodoType, element_todo
 from penstock.lang.process.todos.edit import entry_of, known_members, refusal, text_at, with_fields
 from penstock.lang.process.todos.expressions import checked_expression
-from penstock.lang.process.todos.person import PERSON, fields_for_person, form_of, person_proposal
+from penstock.lang.process.todos.person import PERSON, by_machine, fields_for_person, form_of, person_proposal
 
 KIND = "service"
 _RULES = ("expression_syntax", "secret_in_expression", "reserved_key")
@@ -29,7 +29,7 @@ def find(drawing: CheckedDrawing) -> Iterator[Todo]:
         if (f.tool or f.job) and (wrong := process.errors(element.id, *_RULES)):
             message = f"What {process.drawn(element)} is given cannot be read: {wrong[0].message}"
             yield element_todo(KIND, process, element, message, _HINT, proposals=proposals, form=_FORM)
-        elif not f.tool and not f.agent and not f.job and f.bpmn == "serviceTask" and "agent_mode" not in element.raw:
+        elif not by_machine(f) and not f.agent and f.bpmn == "serviceTask" and "agent_mode" not in element.raw:
             message = f"Nothing says what does {process.drawn(element)}, so a person has to."
             yield element_todo(
                 KIND, process, element, message, _HINT, required=False, proposals=proposals, form=_FORM
