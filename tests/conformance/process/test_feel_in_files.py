@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -14,7 +15,10 @@ from penstock.app.process.definitions import Processes
 from penstock.app.process.work_items import WorkItems
 from penstock.errors import ProcessInvalid
 from penstock.expr import compile_expression
+from penstock.lang.compile import check_document
 from penstock.lang.process.bpmn.dialects import expression
+from penstock.lang.process.drawing import read_drawing, write_drawing
+from penstock.lang.process.todos import answered
 
 BPMN = "http://www.omg.org/spec/BPMN/20100524/MODEL"
 DATA = {
@@ -150,6 +154,52 @@ def test_a_function_is_called_beside_a_variable_of_its_name(tmp_path: Path) -> N
         folder.mkdir()
         assert way(folder, "=count(list) < count", {"list": [1, 2], "count": count}) == taken
     assert way(tmp_path, "=count = null", {"list": []}) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("condition", "data", "taken"),
+    [
+        ("=other.total > 5", {"other": {"total": 7}}, "yes"), ("${other.total > 5}", {"other": {"total": 7}}, "yes"),
+        ("${other.total > 5}", {"other": {"total": 5}}, "other"), ("=other", {"other": True}, "yes"),
+        ("${s gt 5}", {"s": 7}, "yes"), ("=count(other) = 2", {"other": [1, 2]}, "yes"),
+        ("${s == 'done'}", {"s": "done"}, "yes"), ("=e", {}, "other"),
+    ],
+)  # fmt: skip
+def test_a_name_is_a_variables_although_an_element_has_it(
+    tmp_path: Path, condition: str, data: dict[str, Any], taken: str
+) -> None:  # fmt: skip
+    """P-X.9: no modeler's expression means an element: its condition was never met, or ended the instance."""
+    assert way(tmp_path, condition, data) == taken
+    findings = check_document(asked(condition), name="p.bpmn")[1]
+    assert "name_of_element" not in [finding.rule for finding in findings]
+
+
+def test_a_name_of_an_element_in_an_answer_and_in_json() -> None:
+    """P-X.9: the same where FEEL is written as an answer, and in a document; in our own words the element is meant."""
+    for written, found in [("=other.total > 5", []), ("other > 5", ["name_of_element"])]:
+        drawing = answered(read_drawing(asked("=i >"), "p.bpmn"), "gateway_conditions:p:g",
+                           {"conditions": {"y": written}, "default": "no"})  # fmt: skip
+        assert [one.rule for one in check_document(write_drawing(drawing).encode(), name="p.bpmn")[1]] == found
+        (flow,) = (flow for flow in drawing.definitions[0]["transitions"] if flow["id"] == "y")
+        assert ("context['other']" in flow["condition"]) == (not found)
+        data = {**drawing.definitions[0], "transitions": [{**flow, "condition": written}, *(
+            one for one in drawing.definitions[0]["transitions"] if one["id"] != "y")]}  # fmt: skip
+        assert [one.rule for one in check_document(json.dumps(data).encode(), name="p.json")[1]] == found
+
+
+def test_the_item_of_an_instance_and_a_result_go_before_an_element_of_their_name() -> None:
+    """P-X.9: what only an instance or a result has is no variable of the process."""
+    source = (
+        f'<definitions xmlns="{BPMN}" xmlns:c="http://camunda.org/schema/1.0/bpmn" '
+        'xmlns:z="http://camunda.org/schema/zeebe/1.0" targetNamespace="x"><process id="p" isExecutable="true">'
+        '<userTask id="one" c:assignee="${one}"><extensionElements><z:ioMapping><z:input source="=kept" target="k"/>'
+        '<z:output source="=kept" target="sum"/></z:ioMapping></extensionElements>'
+        '<multiInstanceLoopCharacteristics c:collection="${kept}" c:elementVariable="one"/></userTask>'
+        '<userTask id="kept"/><sequenceFlow id="f" sourceRef="one" targetRef="kept"/></process></definitions>'
+    )
+    one = read_drawing(source, "p.bpmn").definitions[0]["activities"][0]
+    assert one["candidates"] == ["user:${one}"] and one["multi"]["items"] == "context['kept']"
+    assert (one["params"], one["outputs"]) == ({"k": "${context['kept']}"}, {"sum": "${kept}"})
 
 
 @pytest.mark.parametrize("condition", ["=i >", "=(i", '="open', "=for x in list", "=i # 2"])

@@ -219,12 +219,12 @@ DATA: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "of Camunda 7": (
         ('<camunda:inputOutput><camunda:inputParameter name="amount">${order.total}</camunda:inputParameter>'
         '<camunda:inputParameter name="text">Hello ${name}</camunda:inputParameter>'
-        '<camunda:inputParameter name="many"><camunda:list><camunda:value>${a}</camunda:value><camunda:value>b'
+        '<camunda:inputParameter name="many"><camunda:list><camunda:value>${one}</camunda:value><camunda:value>b'
         "</camunda:value></camunda:list></camunda:inputParameter>"
         '<camunda:inputParameter name="map"><camunda:map><camunda:entry key="k">${v}</camunda:entry></camunda:map>'
         '</camunda:inputParameter><camunda:outputParameter name="number">${receipt + 1}</camunda:outputParameter>'
         "</camunda:inputOutput>"),
-        {"amount": "${order.total}", "text": "${fn.concat('Hello ', name)}", "many": ["${a}", "b"],
+        {"amount": "${order.total}", "text": "${fn.concat('Hello ', name)}", "many": ["${one}", "b"],
          "map": {"k": "${v}"}},
         {"*": "${output}", "number": "${fn.sum([receipt, 1])}"},
     ),
@@ -398,10 +398,10 @@ CALLS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "nothing": (('<zeebe:calledElement processId="other" propagateAllChildVariables="false" '
                  'propagateAllParentVariables="false"/>'), "", {"input": {}, "output": {}}),
     "some of Camunda 7": (
-        ('<camunda:in source="order" target="o"/><camunda:in sourceExpression="${a + 1}" target="n"/>'
+        ('<camunda:in source="order" target="o"/><camunda:in sourceExpression="${one + 1}" target="n"/>'
          '<camunda:in businessKey="#{execution.processBusinessKey}"/><camunda:out source="total" target="sum"/>'
          '<camunda:out sourceExpression="${note}" target="note"/>'), 'calledElement="other"',
-        {"input": {"o": "${order}", "n": "${fn.sum([a, 1])}", "businessKey": "${businessKey}"},
+        {"input": {"o": "${order}", "n": "${fn.sum([one, 1])}", "businessKey": "${businessKey}"},
          "output": {"sum": "total", "note": "note"}}),
     "all of Camunda 7": ('<camunda:in variables="all"/><camunda:out variables="all"/>', 'calledElement="other"', {}),
     "a version": ("", 'calledElement="other" camunda:calledElementBinding="version" camunda:calledElementVersion="3"',

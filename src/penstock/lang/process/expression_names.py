@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from penstock.expr.root_names import HOST_ROOTS, RESERVED_ROOTS
 
@@ -24,6 +26,19 @@ SHORT = {"done": "nrOfCompletedInstances", "failed": "numberOfTerminatedInstance
 _TAKEN = ROOTS | {"True", "False", "None", "and", "or", "not"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _TEXTS = re.compile(r"""("[^"]*"|'[^']*')""")
+#: What elements are called where an expression of another language is read: in ours such a name means the element, in
+#: theirs never. Every reader of such a text would have to hand it on, through all words of all modelers.
+_ELEMENTS: ContextVar[frozenset[str]] = ContextVar("elements", default=frozenset())
+
+
+@contextmanager
+def beside_elements(ids: Iterable[str]) -> Iterator[None]:
+    """Within, what FEEL and JUEL read under these names are variables all the same."""
+    token = _ELEMENTS.set(frozenset(ids))
+    try:
+        yield
+    finally:
+        _ELEMENTS.reset(token)
 
 
 def instance_variables(roots: frozenset[str]) -> set[str]:
@@ -41,7 +56,8 @@ def replaced_names(text: str, instead: Mapping[str, str]) -> str:
 
 def variable_text(name: str) -> str:
     """The text that reads an instance variable of any name."""
-    return name if _PLAIN.match(name) and name not in _TAKEN else f"context[{quoted(name)}]"
+    plain = _PLAIN.match(name) and name not in _TAKEN and name not in _ELEMENTS.get()
+    return name if plain else f"context[{quoted(name)}]"
 
 
 def quoted(text: str) -> str:

@@ -11,7 +11,7 @@ from penstock.expr import compile_expression, foreign_constant
 from penstock.lang.contract import Setting
 from penstock.lang.process import feel_text, juel_text
 from penstock.lang.process.durations import is_rough, milliseconds, seconds_of
-from penstock.lang.process.expression_names import instance_variables
+from penstock.lang.process.expression_names import beside_elements, instance_variables
 from penstock.lang.process.flow_conditions import FlowConditions, read_flow_conditions, unwrapped
 from penstock.lang.process.foreign_scripts import foreign_language
 from penstock.lang.process.graph import ProcessGraph
@@ -170,10 +170,11 @@ def check_expression(
         return None
     dialect = "FEEL" if text.startswith("=") else "JUEL" if text.startswith("#{") else ""
     try:
-        if dialect == "FEEL":
-            text = feel_text.as_expression(text, condition=condition)
-        elif dialect:
-            text = juel_text.as_expression(text)
+        with beside_elements(shared.definition.elements.keys() - set(known)):
+            if dialect == "FEEL":
+                text = feel_text.as_expression(text, condition=condition)
+            elif dialect:
+                text = juel_text.as_expression(text)
     except ExprSyntaxError as refused:
         message = f"This {dialect} cannot be read: {refused}"
         hint = juel_text.HINT if dialect == "JUEL" else refused.hint

@@ -26,6 +26,8 @@ from penstock.lang.process.bpmn.xml_tree import XmlElement, XmlTree, parse
 from penstock.lang.read_json import parse_json
 
 FLOW_NODES = (*TASKS, *GATEWAYS, *POSITIONS, *UNSUPPORTED)
+#: attributes by which modelers name the item of an instance
+_ITEMS = ("elementVariable", "inputElement")
 _WITH_IDS = frozenset((*FLOW_NODES, "sequenceFlow", "lane"))
 
 
@@ -120,6 +122,16 @@ class FileIndex:
         """What of the file is data that activities use, by its id."""
         return {node.get("id"): node for node in elements_of(self.root)
                 if node.space == BPMN and node.name in DATA and node.get("id")}  # fmt: skip
+
+    @cached_property
+    def taken_names(self) -> frozenset[str]:
+        """What the elements are called, but for names that an expression means otherwise: one of several items, and
+        whoever has begun the process."""
+        nodes = list(elements_of(self.root))
+        ids = {self.author_id(node.get("id")) for node in nodes if node.space == BPMN and node.name in FLOW_NODES}
+        items = {value for node in nodes for (_, name), value in node.attributes.items() if name in _ITEMS}
+        items |= {node.get("name") for node in nodes if node.name == "inputDataItem"}
+        return frozenset(ids - items - {"initiator"})
 
     @cached_property
     def global_tasks(self) -> dict[str, XmlElement]:

@@ -31,6 +31,7 @@ from penstock.lang.process.bpmn.vocabulary import (
     UNSUPPORTED,
 )  # fmt: skip
 from penstock.lang.process.bpmn.xml_tree import XmlElement, mark_of, to_xml
+from penstock.lang.process.expression_names import beside_elements
 
 _CORRECTIONS = ("$order", "$instead", "$without")
 _LANES = ("lane", "flowNodeRef", "childLaneSet", "partitionElement")
@@ -81,7 +82,10 @@ class _Reader:
         self.handlers: dict[str, str] = {}  # boundary event of compensation → its handler
 
     def read(self, process: XmlElement | None = None) -> tuple[dict[str, Any], Mark]:
-        process = process or self._process()
+        with beside_elements(self.index.taken_names):
+            return self._read(process or self._process())
+
+    def _read(self, process: XmlElement) -> tuple[dict[str, Any], Mark]:
         self.forms, self.starter = vendor_forms.forms_in(process), vendors.starter_variable(process)
         top = self._top(process)
         self._declarations(process)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 from penstock.errors import ExprSyntaxError
@@ -11,6 +12,7 @@ from penstock.lang.process import feel_text
 from penstock.lang.process.bpmn.dialects import expression, value_text
 from penstock.lang.process.bpmn.vendor_words import VENDORS, attribute, extensions, vendor_children, zeebe
 from penstock.lang.process.bpmn.xml_tree import XmlElement
+from penstock.lang.process.expression_names import beside_elements, variable_text
 
 #: The key of `outputs` that stands for all members of the result.
 ALL = "*"
@@ -39,6 +41,10 @@ class Mapping:
             source, target = given.get("source"), given.get("target")
             if not _PATH.match(target) or not _put(self.inputs, target, value_text(source)):
                 self.unread.append(("input", f"«{target}» is no name of a variable"))
+        with beside_elements(()):  # names are those of the result here
+            self._zeebe_outputs(mapping)
+
+    def _zeebe_outputs(self, mapping: XmlElement) -> None:
         nested: dict[str, Any] = {}
         for given in vendor_children(mapping, "output"):
             source, target = given.get("source"), given.get("target")
@@ -59,7 +65,8 @@ class Mapping:
             if kept is None or child.space not in VENDORS or not child.get("name"):
                 continue
             try:
-                kept[child.get("name")] = _parameter(child)
+                with beside_elements(()) if kept is self.outputs else nullcontext():
+                    kept[child.get("name")] = _parameter(child)
             except _ScriptFoundError:
                 self.unread.append((child.name, f"«{child.get('name')}» is given by a script"))
 
@@ -182,7 +189,7 @@ def _camunda_call(given: list[XmlElement], back: list[XmlElement]) -> tuple[dict
             text = f"${{{expression(f'${{{source}}}')}}}" if source else value_text(child.get("sourceExpression"))
             fields["input"][target] = text
     if every:
-        changed = [name for name, text in fields.pop("input").items() if text != f"${{{name}}}"]
+        changed = [name for name, text in fields.pop("input").items() if text != f"${{{variable_text(name)}}}"]
         why = "has another name or value than here; all variables are handed over"
         unread += [("in", f"«{name}» {why}") for name in changed]
     for child in back:

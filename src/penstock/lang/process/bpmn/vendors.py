@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from penstock.lang.process.bpmn.dialects import expression, time_text, value_text
 from penstock.lang.process.bpmn.vendor_words import attribute, zeebe
 from penstock.lang.process.bpmn.vocabulary import BPMN, CAMUNDA
 from penstock.lang.process.bpmn.xml_tree import XmlElement
+from penstock.lang.process.expression_names import beside_elements
 from penstock.lang.process.juel_text import is_juel
 
 #: parts of a list; the expressions in them may have commas of their own
@@ -125,7 +127,8 @@ def multi_instance_items(multi_instance: XmlElement) -> dict[str, Any]:
     for characteristics in zeebe(multi_instance, "loopCharacteristics"):
         for name, word in _ZEEBE_LISTS:
             if characteristics.get(name):
-                fields[word] = expression(characteristics.get(name))
+                with beside_elements(()) if word == "output" else nullcontext():  # of the result of the instance
+                    fields[word] = expression(characteristics.get(name))
     return fields
 
 

@@ -10,6 +10,7 @@ import msgspec
 from penstock.errors import ProcessInvalid
 from penstock.lang.contract import Resolve
 from penstock.lang.process.drawing import Drawing
+from penstock.lang.process.expression_names import beside_elements
 from penstock.lang.process.todos import (
     assignment,
     black_box,
@@ -30,7 +31,7 @@ from penstock.lang.process.todos import (
 )
 from penstock.lang.process.todos.checked import CheckedDrawing, checked
 from penstock.lang.process.todos.contract import Proposal, Todo, TodoPlace, TodoType
-from penstock.lang.process.todos.edit import refusal
+from penstock.lang.process.todos.edit import entries, refusal
 
 #: In the order in which they are listed at one element.
 TODO_TYPES: dict[str, TodoType] = {
@@ -77,7 +78,10 @@ def answered(drawing: Drawing, key: str, answer: dict[str, Any]) -> Drawing:
     at = _place(drawing, key)
     if not isinstance(answer, dict):
         raise refusal("wrong_type", "An answer is a map.", "", "Look at the form of the to-do.")
-    return TODO_TYPES[at.kind].answer(drawing, at, answer)
+    data = drawing.definition(at.process)
+    nodes = (node for name in ("activities", "gateways", "events") for node in entries(data, name))
+    with beside_elements(str(node.get("id")) for node in nodes):
+        return TODO_TYPES[at.kind].answer(drawing, at, answer)
 
 
 def accepted(
