@@ -259,6 +259,12 @@ def test_a_condition_that_is_asked_for_its_value_may_be_null(text: str, value: A
     assert compile_expression(expression(text), words=True).run(DATA) == value
 
 
+@pytest.mark.parametrize("text", ["=not(nothing)", "=nothing > 5", "=nothing", "=i + 1", "=word"])
+def test_a_condition_is_true_or_false(text: str) -> None:
+    """P-X.9: what is null or no boolean is not met, for whatever asks for the value of the condition."""
+    assert compile_expression(expression(text, condition=True), words=True).run(DATA) is False
+
+
 @pytest.mark.parametrize(
     "condition", ["=numberOfCompletedInstances / numberOfInstances >= 0.6", "=nrOfInstances - loopCounter > 1 + 1"]
 )
