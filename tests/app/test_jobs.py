@@ -279,6 +279,34 @@ async def test_a_paused_run_gives_no_jobs(door: Penstock) -> None:
 
 
 @on_loop
+async def test_a_job_that_comes_back_to_a_paused_run_is_given_to_nobody(door: Penstock) -> None:
+    """P-X.38: whoever has it may end it; one whose lock is over, or that was given back, rests with its run."""
+    release = released(door, CHARGE)
+    over, back = [await door.start(release, {}) for _ in range(2)]
+    await take(door, lock_ms=1)
+    (second,) = await take(door, worker="second", lock_ms=3_600_000)
+    for run in (over, back):
+        await door.pause(run)
+    await door.jobs.unlock(second.id, second.lock_token)
+    assert await take(door, wait_ms=50, max_jobs=5) == []
+    assert [job.why for job in door.jobs.find()] == ["pause", "pause"]
+    for run in (over, back):
+        await door.resume(run)
+    assert len(await take(door, max_jobs=5)) == 2
+
+
+@on_loop
+async def test_a_fork_of_a_paused_run_gives_no_jobs_either(door: Penstock) -> None:
+    """P-X.38: it is paused as the one it comes from."""
+    run = await door.start(released(door, CHARGE), {})
+    await door.pause(run)
+    forked = door.fork(run, door.view(run).facts)
+    assert await take(door, wait_ms=50, max_jobs=5) == []
+    await door.resume(forked)
+    assert [job.run for job in await take(door, max_jobs=5)] == [forked]
+
+
+@on_loop
 async def test_a_job_for_every_item(door: Penstock) -> None:
     """P-X.28: of a list, each with its item, and the results in their order."""
     multi = {"items": "${cards}", "item": "card", "collect": "receipts"}

@@ -121,12 +121,12 @@ def test_jobs_go_and_rest_with_their_run(kit: Kit) -> None:
     (job,) = take(store)
     batch = Batch()
     batch.job_gone += [(200, 1, 2)]
-    batch.job_held += [(2,)]
+    batch.job_paused += [(1, 2)]
     store.commit(batch)
     assert [store.job("t", f"r{n}~2.1").state for n in (1, 2, 3)] == ["WITHDRAWN", "HELD", FREE]
     assert store.answer_job(Answer("t", job.id, job.token, "complete 1", "DONE", b"c"), 201)[0] == "over"
     batch = Batch()
-    batch.job_released += [(2,)]
+    batch.job_paused += [(0, 2)]
     store.commit(batch)
     assert [row.id for row in take(store, limit=5)] == ["r2~2.1", "r3~2.1"]
 
@@ -137,13 +137,41 @@ def test_a_job_that_waits_for_its_delay_rests_with_its_run(kit: Kit) -> None:
     (job,) = take(store)
     store.answer_job(Answer("t", job.id, job.token, "fail 1", FREE, None, 2, 1000), 110)
     batch = Batch()
-    batch.job_held += [(1,)]
+    batch.job_paused += [(1, 1)]
     store.commit(batch)
     assert take(store, now=1200) == [] and store.next_job_due(1200) is None
     batch = Batch()
-    batch.job_released += [(1,)]
+    batch.job_paused += [(0, 1)]
     store.commit(batch)
     assert [row.id for row in take(store, now=1300)] == [job.id]
+
+
+@pytest.mark.parametrize("back", ["lock over", "unlock", "delay"])
+def test_a_job_that_comes_back_while_its_run_is_paused_rests_too(kit: Kit, back: str) -> None:
+    """P-X.38: its worker was heard or was not; nobody else gets it before the run goes on."""
+    store = opened(kit, a_job(1))
+    (job,) = take(store, now=100, lock=50)
+    batch = Batch()
+    batch.job_paused += [(1, 1)]
+    store.commit(batch)
+    assert store.job("t", job.id).state == "LOCKED", "whoever has it may end it"
+    if back != "lock over":
+        store.answer_job(Answer("t", job.id, job.token, back, FREE, None, 2, 10 if back == "delay" else 0), 110)
+    assert take(store, now=500) == [] and store.job("t", job.id).state == "HELD"
+    batch = Batch()
+    batch.job_paused += [(0, 1)]
+    store.commit(batch)
+    assert [row.id for row in take(store, now=600)] == [job.id]
+
+
+def test_a_run_that_goes_on_and_is_paused_again_in_one_commit(kit: Kit) -> None:
+    """P-X.38: what was said last holds."""
+    store = opened(kit, a_job(1))
+    for said, given in (([1, 0, 1], 0), ([0, 1, 0], 1)):
+        batch = Batch()
+        batch.job_paused += [(paused, 1) for paused in said]
+        store.commit(batch)
+        assert len(take(store)) == given
 
 
 def test_a_job_is_added_once_and_reopened_only_when_its_answer_is_lost(kit: Kit) -> None:

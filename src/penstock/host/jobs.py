@@ -48,7 +48,7 @@ class Jobs:
             _withdraw(batch, no, firing, now)
         for fact in facts:
             if fact[0] == F.PAUSED:
-                (batch.job_held if fact[1] else batch.job_released).append((no,))
+                batch.job_paused.append((int(fact[1]), no))
         for number in run.asks:
             firing_asked = st.firings.get(number)
             if firing_asked is None or firing_asked.phase != EFFECT or not run.net.nodes[firing_asked.node].job:
@@ -128,7 +128,8 @@ def job_row(live: LoadedRun, run: Run, firing: Firing, now: int) -> JobRow | Out
     net = run.net.net
     return JobRow(
         id=f"{live.id}~{firing.no}.{firing.attempt}", tenant=live.tenant, run=live.no, run_id=live.id, firing=firing.no,
-        attempt=firing.attempt, type=type, state="WAITING", priority=live.priority + _priority(args), created_at=now,
+        attempt=firing.attempt, type=type, state="HELD" if run.st.paused else "WAITING", created_at=now,
+        priority=live.priority + _priority(args), paused=int(bool(run.st.paused)),
         document=net.name, version=net.declares.version, node=author(node), name=_name(node),
         key=run.effect_key(firing), retries=retries, fence=0, token=None, worker=None, due_at=None, body=_pack(body),
         message=None, answer=None, inbox=None, ended_at=None,

@@ -38,6 +38,7 @@ JOB = Table(
         _c("answer", "text", "the last answer: its token, what it said, and a digest", null=True),
         _c("inbox", "int", "the command that brings the answer to the run: inbox.no", null=True),
         _c("ended_at", "int", "when it was answered or withdrawn", null=True),
+        _c("paused", "int", "1 while its run is paused: nobody is given it"),
     ),
     (
         Index("job_next", ("tenant", "type", "priority", "created_at", "id"), where="state = 'WAITING'"),

@@ -26,13 +26,18 @@ FORGET_JOBS = (
     f" (SELECT 1 FROM run r WHERE r.no=job.run AND r.status={FAILED}))"
 )
 FORGET_WORKERS = f"DELETE FROM job_worker WHERE at<?-{WORKERS_KEPT_MS}"
+#: whoever has a job of a run that is paused may end it; what comes back meanwhile rests with the others
+FREED = "CASE paused WHEN 1 THEN 'HELD' ELSE 'WAITING' END"
 #: what a batch does: an open job, or one that has failed, goes with its firing; those of a run that is paused rest
 WITHDRAW = (
     "UPDATE job SET state='WITHDRAWN',due_at=NULL,ended_at=? WHERE run=? AND firing=?"
     f" AND ({OPEN} OR state='FAILED')"
 )
-HOLD = "UPDATE job SET state='HELD',due_at=NULL WHERE run=? AND state IN ('WAITING','DELAYED')"
-RELEASE = "UPDATE job SET state='WAITING' WHERE run=? AND state='HELD'"
+PAUSED = (
+    "paused={0},state=CASE WHEN {0}=1 AND state IN ('WAITING','DELAYED') THEN 'HELD' WHEN {0}=0 AND state='HELD'"
+    " THEN 'WAITING' ELSE state END,due_at=CASE WHEN state='LOCKED' THEN due_at END"
+)
+PAUSE = f"UPDATE job SET {PAUSED.format('?1')} WHERE run=?2"
 _COLUMNS = ",".join(JOB.names)
 INSERT_JOB = f"INSERT INTO job({_COLUMNS}) VALUES({marks(JOB.names)}) ON CONFLICT DO NOTHING"
 
@@ -63,6 +68,7 @@ class JobRow(msgspec.Struct, frozen=True):
     answer: str | None
     inbox: int | None
     ended_at: int | None
+    paused: int = 0
 
 
 class Activation(msgspec.Struct, frozen=True):
@@ -168,9 +174,7 @@ class SqlJobs(Sql):
     def activate_jobs(self, asked: Activation, now: int) -> list[JobRow]:
         taken = list[JobRow]()
         with self.transaction():
-            self._execute(
-                "UPDATE job SET state='WAITING',due_at=NULL WHERE due_at IS NOT NULL AND due_at<=?", (now,)
-            )
+            self._execute(f"UPDATE job SET state={FREED},due_at=NULL WHERE due_at IS NOT NULL AND due_at<=?", (now,))
             for type in asked.types:
                 if (room := asked.limit - len(taken)) <= 0:
                     break
@@ -217,9 +221,10 @@ class SqlJobs(Sql):
             sql = "INSERT INTO inbox(run,command,at) VALUES(?,?,?) RETURNING no"
             number = int(self._execute(sql, (row.run, answer.command, now)).fetchone()[0])
         waits = answer.state == "WAITING"
-        due = now + answer.delay_ms if waits and answer.delay_ms > 0 else None
+        due = now + answer.delay_ms if waits and answer.delay_ms > 0 and not row.paused else None
+        back = "HELD" if row.paused else "DELAYED" if due is not None else "WAITING"
         row = msgspec.structs.replace(
-            row, state="DELAYED" if due is not None else answer.state, token=None if waits else answer.token,
+            row, state=back if waits else answer.state, token=None if waits else answer.token,
             retries=row.retries if answer.retries is None else answer.retries, due_at=due,
             message=answer.message if answer.message is not None else row.message,
             answer=_said(answer.token, answer.said), inbox=number,
@@ -242,7 +247,7 @@ class SqlJobs(Sql):
 
     def reopen_job(self, id: str) -> None:
         self._put(
-            "UPDATE job SET state='WAITING',token=NULL,answer=NULL,inbox=NULL,ended_at=NULL WHERE id=?"
+            f"UPDATE job SET state={FREED},token=NULL,answer=NULL,inbox=NULL,ended_at=NULL WHERE id=?"
             " AND ended_at IS NOT NULL"
             " AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.no=job.inbox AND i.answer IS NULL)",
             (id,),

@@ -54,8 +54,7 @@ class Batch(msgspec.Struct, eq=False):
     task_execution: list[tuple[Any, ...]] = []
     job_gone: list[tuple[Any, ...]] = []  # ended_at, run, firing; done before those that are new
     job_new: list[tuple[Any, ...]] = []
-    job_held: list[tuple[Any, ...]] = []  # run: it is paused
-    job_released: list[tuple[Any, ...]] = []  # run: it goes on
+    job_paused: list[tuple[Any, ...]] = []  # 1 or 0, run: it is paused, or goes on
     project_began: list[tuple[Any, ...]] = []  # run, status, why, tenant, id: it has a new run
     project_moved: list[tuple[Any, ...]] = []  # status, why, tenant, id, run: where that is still its run
 

@@ -30,7 +30,7 @@ from penstock.store.audit_key import AuditKeys
 from penstock.store.deployments import PUT_USE
 from penstock.store.document_checkpoints import CHECKPOINT
 from penstock.store.executions import ADD_USAGE, INSERT_EXECUTION, INSERT_STAGE_LOG, MOVE_EXECUTION
-from penstock.store.jobs import HOLD, INSERT_JOB, RELEASE, WITHDRAW
+from penstock.store.jobs import INSERT_JOB, PAUSE, WITHDRAW
 from penstock.store.projects import BEGIN_PROJECT, MOVE_PROJECT
 from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow, with_checksums
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
@@ -263,8 +263,7 @@ class Sqlite(SqliteChecks, SqlStore):
                 (KEEP_CHECKPOINTS, batch.checkpoint_until), (INSERT_EXECUTION, batch.execution_new),
                 (MOVE_EXECUTION, batch.execution_moved), (INSERT_STAGE_LOG, batch.stage_log), (ADD_USAGE, batch.usage),
                 (PUT_TASK, batch.task), (PUT_AGENT, batch.task_agent), (PUT_EXECUTION, batch.task_execution),
-                (WITHDRAW, batch.job_gone), (INSERT_JOB, batch.job_new), (HOLD, batch.job_held),
-                (RELEASE, batch.job_released),
+                (WITHDRAW, batch.job_gone), (INSERT_JOB, batch.job_new), (PAUSE, batch.job_paused),
                 (BEGIN_PROJECT, batch.project_began), (MOVE_PROJECT, batch.project_moved),
                 (PUT_USE, batch.artifact_use),
             ):  # fmt: skip

@@ -21,6 +21,7 @@ from penstock.store import table_shape as shape
 from penstock.store import tables as T
 from penstock.store import task_tables as K
 from penstock.store.executions import ADDED, LARGEST, LOG_MOVED, MOVED, usage_added
+from penstock.store.jobs import PAUSED
 from penstock.store.postgres.connection import ARRAYS
 from penstock.store.postgres.schema import columns_of, key_of
 from penstock.store.projects import PROJECT_BEGAN, PROJECT_MOVED
@@ -228,14 +229,7 @@ WRITES: tuple[Write, ...] = (
         f"(t.{J.OPEN} OR t.state='FAILED')",
     ),
     _insert("job_new", J.JOB, ignore=True),
-    _and(
-        _change("job_held", J.JOB, "state='HELD', due_at=NULL", ("run",), ("int",), _last(0), key=("run",)),
-        "t.state IN ('WAITING','DELAYED')",
-    ),
-    _and(
-        _change("job_released", J.JOB, "state='WAITING'", ("run",), ("int",), _last(0), key=("run",)),
-        "t.state='HELD'",
-    ),
+    _change("job_paused", J.JOB, PAUSED.format("u.paused"), ("paused", "run"), ("int", "int"), _last(1), key=("run",)),
     _change(
         "project_began", K.PROJECT, "run=u.run, status=u.status, why=u.why", PROJECT_BEGAN,
         ("text", "text", "text", "text", "text"), _last(3, 4), key=("tenant", "id"),
