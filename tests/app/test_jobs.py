@@ -171,6 +171,47 @@ async def test_a_worker_that_stops_waiting_leaves_the_job_to_the_next(door: Pens
 
 
 @on_loop
+async def test_who_waits_is_told_of_a_lock_that_began_meanwhile(door: Penstock) -> None:
+    """P-X.28: the job is theirs when that lock is over, and not when their own time is."""
+    release = released(door, CHARGE)
+    first = asyncio.ensure_future(take(door, wait_ms=60_000, max_jobs=5, lock_ms=50, worker="first"))
+    await asyncio.sleep(0)
+    second = asyncio.ensure_future(take(door, wait_ms=60_000, worker="second"))
+    await asyncio.sleep(0)
+    run = await door.start(release, {})
+    async with asyncio.timeout(20):
+        assert [job.attempt for job in await first] == [1]
+        assert [(job.run, job.attempt) for job in await second] == [(run, 2)]
+
+
+@on_loop
+async def test_who_waits_is_told_of_a_lock_that_was_shortened(door: Penstock) -> None:
+    """P-X.28: and of one whose end only another one has waited for, who has gone."""
+    await door.start(released(door, CHARGE), {})
+    (job,) = await take(door, lock_ms=3_600_000)
+    brief = asyncio.ensure_future(take(door, wait_ms=100, worker="brief"))
+    await asyncio.sleep(0)
+    patient = asyncio.ensure_future(take(door, wait_ms=60_000, worker="patient"))
+    await asyncio.sleep(0)
+    door.jobs.extend(job.id, job.lock_token, 300)
+    async with asyncio.timeout(20):
+        assert await brief == []
+        assert [given.attempt for given in await patient] == [2]
+
+
+@on_loop
+async def test_who_waits_is_told_of_a_run_that_goes_on(door: Penstock) -> None:
+    """P-X.38: its jobs were held while it was paused."""
+    run = await door.start(released(door, CHARGE), {})
+    await door.pause(run)
+    waiting = asyncio.ensure_future(take(door, wait_ms=60_000))
+    await asyncio.sleep(0)
+    await door.resume(run)
+    async with asyncio.timeout(20):
+        assert [job.run for job in await waiting] == [run]
+
+
+@on_loop
 async def test_a_job_given_back_and_one_that_failed_come_again(door: Penstock) -> None:
     """P-X.28: giving back costs no retry; a failure costs one, and waits for its delay."""
     await door.start(released(door, CHARGE), {})

@@ -79,6 +79,14 @@ class Jobs:
         elif known.ended_at is not None:
             self.store.reopen_job(known.id)
 
+    def told(self, live: LoadedRun, facts: list[F.Fact], _last: int, _now: int) -> None:
+        """Committed: whoever waits for jobs of a run that goes on after a pause looks."""
+        if not self.waiting or live.run is None or not live.run.net.has_jobs:
+            return
+        if any(fact[0] == F.PAUSED and not fact[1] for fact in facts):
+            for type in dict.fromkeys(row.type for row in self.store.jobs_of(live.no) if row.state == "WAITING"):
+                self.ring(live.tenant, type)
+
     # -- those who wait ------------------------------------------------------------------------------------------------
 
     def ring(self, tenant: str, type: str) -> None:

@@ -142,6 +142,8 @@ class Jobs:
                 jobs = self._take(asked)
             finally:
                 self._forget(asked, bell)
+        if asked.wait_ms and not jobs:  # it may have been the only one who knew when a lock is over
+            self._ring(asked)
         return jobs
 
     @property
@@ -186,7 +188,7 @@ class Jobs:
             self.tenant, asked.types, asked.worker, asked.max_jobs, asked.lock_ms, secrets.token_urlsafe(12)
         )
         rows = self.store.activate_jobs(given, self.door.now())
-        if len(rows) == asked.max_jobs:  # there may be more
+        if rows:  # there may be more, and whoever waits is to know when these locks are over
             self._ring(asked)
         return [_activated(row, asked.variables) for row in rows]
 
@@ -214,6 +216,9 @@ class Jobs:
         verdict = self.store.extend_job(self.tenant, id, token, until)
         if verdict != "taken":
             raise self._refusal(id, verdict, self.store.job(self.tenant, id))
+        host = self.door.host_here
+        if host is not None and host.jobs.waiting:  # it may be over sooner than whoever waits believes
+            host.jobs.ring(self.tenant, self._row(id).type)
         return until
 
     async def complete(self, id: str, token: str, variables: dict[str, Any] | None = None) -> JobState:
