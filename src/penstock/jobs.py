@@ -22,12 +22,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
+import functools
 import inspect
 import logging
 import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import httpx2
@@ -169,6 +172,7 @@ class JobWorker:
         self._handlers: dict[str, Callable[[Job], Any]] = {}
         self._stopped: asyncio.Event | None = None
         self._working: set[asyncio.Task[None]] = set()
+        self._threads: ThreadPoolExecutor | None = None
 
     def handles(self, type: str) -> Callable[[Handler], Handler]:
         """The function that does jobs of a type."""
@@ -203,11 +207,14 @@ class JobWorker:
         if not self._handlers:
             raise ValueError("no function handles a type of jobs: use @worker.handles(TYPE)")
         self._stopped = asyncio.Event()
+        # asyncio's own threads are fewer on a small machine: jobs that wait for one would be held and not done
+        self._threads = ThreadPoolExecutor(self.at_once, thread_name_prefix="penstock-job")
         async with self._client() as client:
             try:
                 await self._take_jobs(client)
             finally:
                 await self._end_jobs()
+                self._threads.shutdown(wait=False)
 
     @contextlib.asynccontextmanager
     async def _client(self) -> AsyncIterator[JobClient]:
@@ -284,7 +291,7 @@ class JobWorker:
     async def _answer_of(self, job: Job) -> Callable[[JobClient], Awaitable[None]]:
         """What is to be said of a job."""
         try:
-            result = await _called(self._handlers[job.type], job)
+            result = await self._called(self._handlers[job.type], job)
         except BusinessError as error:
             business = error
             return lambda client: client.error(job, business)
@@ -299,6 +306,13 @@ class JobWorker:
             wrong = JobError(f"its handler returned {type(result).__name__}, and not a dict or None", retries=0)
             return lambda client: client.fail(job, wrong)
         return lambda client: client.complete(job, result)
+
+    async def _called(self, handler: Callable[[Job], Any], job: Job) -> Any:
+        if inspect.iscoroutinefunction(handler):
+            return await handler(job)
+        assert self._threads is not None, "it works"
+        call = functools.partial(contextvars.copy_context().run, handler, job)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def _hold(self, client: JobClient, job: Job, worker: asyncio.Task[Any] | None) -> None:
         """Keep its lock while it is done. Where it is somebody else's by now, it is dropped."""
@@ -331,12 +345,6 @@ class JobWorker:
             await asyncio.sleep(pause)
             left -= pause
             pause = min(pause * 2, LONGEST_PAUSE_S)
-
-
-async def _called(handler: Callable[[Job], Any], job: Job) -> Any:
-    if inspect.iscoroutinefunction(handler):
-        return await handler(job)
-    return await asyncio.to_thread(handler, job)
 
 
 def _ms(seconds: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -103,6 +104,22 @@ def test_a_long_job_is_held_and_a_plain_function_works_in_a_thread(server: Serve
     run = begin(server)
     asyncio.run(worked(worker, done.is_set))
     assert ended(server, run)["variables"]["receipt"] == 1 and locked != ["MainThread"]
+
+
+def test_plain_functions_work_at_the_same_time(server: Server, key: str) -> None:
+    """P-X.28: as many as the worker was told, whatever the number of processors."""
+    count = 2 + min(32, (os.cpu_count() or 1) + 4)  # more than asyncio's own threads
+    worker, together = JobWorker(server.url, key=key, at_once=count, wait_s=5), threading.Barrier(count)
+    left = list(range(count))
+
+    @worker.handles("charge-card")
+    def charge(job: Job) -> None:
+        together.wait(60)
+        left.pop()
+
+    runs = [begin(server) for _ in range(count)]
+    asyncio.run(worked(worker, lambda: not left or together.broken))
+    assert not together.broken and {ended(server, run)["state"] for run in runs} == {"COMPLETED"}
 
 
 def test_a_job_that_somebody_else_has_is_dropped(server: Server, key: str) -> None:
