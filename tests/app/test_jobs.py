@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -259,6 +260,38 @@ async def test_a_business_error_goes_where_its_code_is_caught(door: Penstock) ->
     view = await door.wait(run, timeout=20)
     assert view.nodes["e1"] == "DONE" and view.nodes["e2"] != "DONE"
     assert view.variables == {"amount": 3, "balance": 1}
+
+
+OUTER = {"id": "outer", "name": "Outer", "type": "subProcess"}
+INNER = {"id": "inner", "name": "Inner", "type": "subProcess"}
+HANDLER = {"id": "handler", "name": "Handler", "type": "subProcess", "triggered_by_event": True}
+BEGUN = {"id": "begun", "position": "start", "trigger": "error", "code": "NO_MONEY", "parent": "handler"}
+CAUGHT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
+    "at a sub-process": ([OUTER, {**CHARGE, "parent": "outer"}], [at("broke", "outer", "error")]),
+    "at one around another": (
+        [OUTER, {**INNER, "parent": "outer"}, {**CHARGE, "parent": "inner"}],
+        [at("broke", "outer", "error", code="NO_MONEY"), at("other", "inner", "error", code="X", parent="outer")],
+    ),
+    "at one of several instances": ([{**CHARGE, "multi": {"count": 1}}], [at("broke", "charge", "error")]),
+    "by an event sub-process": ([CHARGE, HANDLER], [BEGUN]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", CAUGHT)
+@on_loop
+async def test_a_business_error_brings_its_variables_wherever_it_is_caught(door: Penstock, where: str) -> None:
+    """P-X.28: the path that catches it is given them, at whatever level."""
+    activities, events = CAUGHT[where]
+    inside = {activity["id"]: activity.get("parent") for activity in activities}
+    top = next(id for id, parent in inside.items() if parent is None)
+    ways = [("s", top), (top, "e"), *((each["id"], "e") for each in events if each["id"] == "broke")]
+    document = json.loads(a_process(*activities, events=tuple(events)))
+    document["transitions"] = [{"id": f"t{n}", "source": a, "target": b} for n, (a, b) in enumerate(ways)]
+    run = await door.start(door.release(json.dumps(document).encode(), name="order.json"), {"amount": 3})
+    (job,) = await take(door)
+    await door.jobs.error(job.id, job.lock_token, "NO_MONEY", "poor", {"balance": 1})
+    view = await door.wait(run, timeout=20)
+    assert (view.status, view.variables) == ("COMPLETED", {"amount": 3, "balance": 1})
 
 
 @on_loop

@@ -28,3 +28,9 @@ def kept_output(failure: Failure) -> tuple[Any, Failure]:
         return None, failure
     rest = {name: value for name, value in detail.items() if name != "output"}
     return detail["output"], Failure(failure.code, failure.category, failure.message, failure.node, rest or None)
+
+
+def with_output(failure: Failure, output: Any) -> Failure:
+    """A failure that brings an output to whoever handles it."""
+    detail = failure.detail if type(failure.detail) is dict else {}
+    return Failure(failure.code, failure.category, failure.message, failure.node, {**detail, "output": output})

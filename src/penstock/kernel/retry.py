@@ -7,14 +7,14 @@ from typing import Any
 
 from penstock.errors import ExprError
 from penstock.kernel import fact as F
-from penstock.kernel.failure import Failure
+from penstock.kernel.failure import Failure, kept_output, with_output
 from penstock.kernel.flow import JUDGE, ROOT_FAILED, ExpressionFailed, close, expr_failure, set_timer
 from penstock.kernel.pool import stop_pools
 from penstock.kernel.run import Run
 from penstock.kernel.state import CLOSED_FAILED, DONE, EFFECT, FAILURE, OPEN, RUN, SKIPPED, Firing, Scope
 from penstock.kernel.sweep import sweep
 from penstock.kernel.view import View, failure_view
-from penstock.net.compiled import CALL, TASK, WAIT, WORK, CNode
+from penstock.net.compiled import CALL, SCOPE, TASK, WAIT, WORK, CNode
 from penstock.net.model import Retry
 
 #: C-19: asking again at once would find the breaker as open as it was
@@ -33,6 +33,8 @@ def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True, body: 
     if firing.comp >= 0:
         close(r, firing, FAILURE, None, failure=failure)
         return
+    if node.kind == SCOPE and node.spec.keeps_output and failure.category == "business":
+        body, failure = kept_output(failure)
     if _by_table(r, firing, node, failure, body):
         return
     if "failed" in node.ports:
@@ -42,10 +44,10 @@ def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True, body: 
 
 
 def fail_scope(r: Run, firing: Firing, failure: Failure, body: Any = None) -> None:
-    """Nothing at the node handles it: the scope around it fails."""
+    """Nothing at the node handles it: the scope around it fails, and may handle it with what it has brought."""
     scope = r.st.scopes[firing.scope]
     close(r, firing, FAILURE, body, failure=failure, port="-", flags=0 if scope.no else F.REOPENABLE)
-    scope_failed(r, scope, failure)
+    scope_failed(r, scope, failure if body is None or not scope.no else with_output(failure, body))
 
 
 def _may_retry(firing: Firing, node: CNode, failure: Failure) -> bool:

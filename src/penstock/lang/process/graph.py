@@ -59,6 +59,13 @@ class ProcessGraph:
 
     # -- what an element is --------------------------------------------------------------------------------------------
 
+    def errors_bring_data(self, id: str) -> bool:
+        """Is it, or does it hold at any depth, an activity that a worker does? Its business errors have variables."""
+        element = self.definition.elements.get(id)
+        if element is not None and element.activity is not None and element.activity.job:
+            return True
+        return any(self.errors_bring_data(child) for child in self.children.get(id, ()))
+
     def is_embedded(self, element: Element) -> bool:
         """Is it a sub-process with elements of its own?"""
         activity = element.activity

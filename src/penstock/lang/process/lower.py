@@ -188,6 +188,8 @@ def _with_boundary_events(fragment: Fragment, element: Element, shared: SharedCo
     triggers.sort(key=_catches_the_rest)
     host = fragment.node(fragment.host)
     changed = fragment.changed(host.id, triggers=(*host.triggers, *triggers), on_error=(*host.on_error, *rows))
+    if rows and host.kind == "scope" and shared.graph.errors_bring_data(element.id):
+        changed = changed.changed(host.id, keeps_output=True)
     other_tasks = [
         node.id for node in changed.nodes if rows and node.kind == "task" and not node.off_path and node.id != host.id
     ]
@@ -345,12 +347,13 @@ def _listening_nodes(
     end_nodes = [
         Node(id=f"{level}.{port}", kind="end", scope=scope, ends=how, origin=level) for port, (_, how) in ends.items()
     ]
+    brings = bool(rows) and shared.graph.errors_bring_data(level)
     rows += [OnError(match=code, action=f"port:{port}") for port, (code, _) in ends.items()]
     edges += [link(main, f"{level}.{port}", port=port) for port in ends]
     main_node = Node(
         id=main, kind="scope", scope=scope, origin=level, join=MERGE, body=Body(mode="one", entry=entry, names={}),
         triggers=tuple(sorted(triggers, key=_catches_the_rest)),
-        on_error=tuple(sorted(rows, key=lambda row: row.match == _ANY_ERROR)),
+        on_error=tuple(sorted(rows, key=lambda row: row.match == _ANY_ERROR)), keeps_output=brings,
     )  # fmt: skip
     sets = () if level else start_sets(shared)
     kind: Any = "route" if level and not _is_handler(level, shared) else "start"

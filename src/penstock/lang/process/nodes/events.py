@@ -56,14 +56,20 @@ def lower_start(context: LoweringContext) -> Fragment:
     """At the top of a process its input becomes its variables (P-X.8), in an event sub-process what the news bring."""
     f = event_fields(context)
     top = f.parent == "" and context.scope == ""
-    sets: tuple[Set, ...] = KEEP_OUTPUT if f.parent and _brings_news(context) else ()
+    handler = context.shared.definition.elements.get(f.parent)
+    brings = handler is not None and _brings_news(context, handler.fields.parent)
+    sets: tuple[Set, ...] = KEEP_OUTPUT if brings else ()
     if top and len(context.shared.graph.alternatives()) == 1:
         sets = start_sets(context.shared)  # of several beginnings the one before them all does it
     return single_node(Node(**_base(context), kind="start", sets=sets))
 
 
-def _brings_news(context: LoweringContext) -> bool:
-    return any(event_fields(one).trigger in ("message", "signal") for one in each_trigger(context))
+def _brings_news(context: LoweringContext, of: str) -> bool:
+    """A message, a signal, or an error with what a worker has said; `of` is the activity or level that is left."""
+    found = {event_fields(one).trigger for one in each_trigger(context)}
+    return not found.isdisjoint(("message", "signal")) or (
+        "error" in found and context.shared.graph.errors_bring_data(of)
+    )
 
 
 def lower_end(context: LoweringContext) -> Fragment:
@@ -195,13 +201,11 @@ def lower_boundary(context: LoweringContext) -> Fragment:
     """A node to pass: the trigger itself belongs to the activity. A worker's business error brings variables."""
     f = event_fields(context)
     if f.trigger != "multiple":
-        host = context.shared.definition.elements.get(f.attached_to)
-        by_job = host is not None and host.activity is not None and host.activity.job and f.trigger == "error"
-        sets = KEEP_OUTPUT if f.trigger in ("message", "signal") or by_job else ()
+        sets = KEEP_OUTPUT if _brings_news(context, f.attached_to) else ()
         return single_node(Node(**_base(context), sets=sets))
     base = _base(context)
     each = [
-        Node(**{**base, "id": port, "origin": context.id}, sets=KEEP_OUTPUT if _brings_news(one) else ())
+        Node(**{**base, "id": port, "origin": context.id}, sets=KEEP_OUTPUT if _brings_news(one, f.attached_to) else ())
         for port, one in border_ports(context)
     ]
     return Fragment(
