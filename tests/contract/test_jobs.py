@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.kernel.state import COMPLETED, FAILED
 from penstock.store.contract import Store
 from penstock.store.jobs import ANSWERS_KEPT_MS, Activation, Answer, JobRow
 from penstock.store.run_store import Batch
@@ -214,6 +215,18 @@ def test_old_answers_are_forgotten_and_open_jobs_are_not(kit: Kit) -> None:
     assert store.job("t", job.id) is not None
     store.tidy(111 + ANSWERS_KEPT_MS)
     assert store.job("t", job.id) is None and store.job("t", "r2~2.1").state == FREE
+
+
+@pytest.mark.parametrize(("status", "kept"), [(FAILED, True), (COMPLETED, False)])
+def test_one_that_has_failed_is_kept_as_long_as_its_run_is_stuck(kit: Kit, status: int, kept: bool) -> None:
+    """P-X.28: an operator sees years later which worker said what."""
+    store = kit.open()
+    a_net(store)
+    batch = a_batch(new=[a_run(1, status=status)], journal=[a_turn(1, 1)])
+    batch.job_new.append(msgspec.structs.astuple(a_job(1, state="FAILED", ended_at=110, message="no network")))
+    store.commit(batch)
+    store.tidy(111 + ANSWERS_KEPT_MS)
+    assert (store.job("t", "r1~2.1") is not None) is kept
 
 
 ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {

@@ -100,6 +100,18 @@ def test_a_paused_run_looks_when_it_goes_on() -> None:
     assert m.asked("r") is not None
 
 
+def test_those_inside_come_before_what_interrupts_them() -> None:
+    """P-X.25, BPMN 10.5.4: of one change of the data, what it triggers in a level happens before that level is left."""
+    body = Body(mode="one", entry="a", names={})
+    level = Node(id="o", kind="scope", body=body, triggers=(when("n > 2", port="t"),))
+    inner = task("a", scope="o", triggers=(when("n > 2", port="t", interrupting=False),))
+    nodes = [S, level, inner, task("h", scope="o"), task("r"), X]
+    m = Sim(net(nodes, "s>o o>x o:t>r r>x a:t>h", declares=KNOWN))
+    lines = m.do(C.set_variable("n", 3))
+    assert [x.node for x in lines if x.fact == "condition"] == ["a", "o"]
+    assert m.asked("r") is not None and m.asked("h") is None
+
+
 def test_a_net_without_conditions_looks_at_none() -> None:
     """P-X.25: runs without them pay nothing."""
     m = Sim(net([S, *tasks("a", "b"), X], "s>a a>b b>x"))
