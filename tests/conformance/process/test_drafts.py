@@ -31,6 +31,7 @@ from penstock.errors import (
     ProcessState,
 )
 from tests.conformance.process.drawings import calling, decided, file, flow, waiting
+from tests.conformance.process.make import EXAMPLES
 from tests.conformance.process.running import awaited
 
 WORK = '<userTask id="w" name="Work"/>'
@@ -432,3 +433,23 @@ async def test_soundness_waits_for_no_time(tmp_path: Path) -> None:
         draft = (await Drafts(door).bring(two_pools())).draft
         assert [todo.kind for todo in draft.todos if todo.state == "open"] == ["timer_value"]
         assert (draft.soundness.status, draft.status) == ("sound", "open")
+
+
+@awaited
+async def test_what_a_proposal_settles_is_not_told_beside_it(tmp_path: Path) -> None:
+    """P-X.25: the second pool begins with a message that nothing names but its flow: that is the pool's to-do, and no
+    finding of its own; one that stays when all proposals are taken is told."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        draft = (await drafts.bring((EXAMPLES / "purchase_request.bpmn").read_text())).draft
+        assert draft.findings == []
+        refused = next(todo for todo in draft.todos if todo.kind == "pool")
+        outside = DraftReply(refused.key, answer={"as": "outside"})
+        assert (await drafts.answer(draft.id, [outside])).findings == []
+        alone = file(
+            '<process id="alone" name="Alone"><startEvent id="s" name="Asked"><conditionalEventDefinition>'
+            "<condition>stock &lt; 10</condition></conditionalEventDefinition></startEvent>"
+            f'<userTask id="a" name="A"/>{flow("f1", "s", "a")}</process>'
+        )
+        told = (await drafts.bring(alone)).draft.findings
+        assert [(finding.rule, finding.node) for finding in told] == [("start_by_hand", "s")]

@@ -214,7 +214,8 @@ def test_its_definitions_are_seen_with_all_proposals_taken(office: World) -> Non
 def test_findings_of_a_draft_are_read_in_the_readers_language(office: World) -> None:
     """P-X.25: the same draft, in English and in Korean."""
     id = _id()
-    text = decided(id).replace('<startEvent id="s"/>', '<startEvent id="s"><messageEventDefinition/></startEvent>')
+    trigger = "<conditionalEventDefinition><condition>stock &lt; 10</condition></conditionalEventDefinition>"
+    text = decided(id).replace('<startEvent id="s"/>', f'<startEvent id="s">{trigger}</startEvent>')
     draft = _brought(office, text)
     said = {
         language: office.admin.get(f"/processes/drafts/{draft['id']}", headers={"Accept-Language": language}).json()

@@ -74,7 +74,16 @@ class PresentDraft:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What is no error: errors are to-dos."""
+        """What is no error: errors are to-dos; nor what goes when the proposals are taken, which are to-dos, too."""
+        present, _ = self.with_proposals
+        found = self._warnings
+        if present is self:
+            return found
+        left = {_key_of(finding) for finding in present._warnings}
+        return [finding for finding in found if _key_of(finding) in left]
+
+    @cached_property
+    def _warnings(self) -> list[Finding]:
         found = [finding for process in self._checked.processes for finding in process.findings]
         return [finding for finding in found if finding.severity != "error"]
 
@@ -139,6 +148,11 @@ def _with_any_values(drawing: Drawing, todos: list[Todo]) -> Drawing:
         if todo.kind in _ANY_VALUE:
             drawing = answered(drawing, todo.key, _ANY_VALUE[todo.kind])
     return drawing
+
+
+def _key_of(finding: Finding) -> tuple[str, str]:
+    """The same finding of another form of a drawing: an answer may have changed its place and its words."""
+    return finding.rule, finding.node
 
 
 def _listed(data: Mapping[str, Any], name: str) -> list[Any]:
