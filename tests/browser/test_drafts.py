@@ -84,6 +84,15 @@ def test_a_file_becomes_a_draft_is_finished_beside_its_picture_and_runs(server: 
     _runs_to_its_decision(server, page, window)
 
 
+def test_the_selected_mark_is_seen_where_its_place_is_no_element(server: Server, window: Open) -> None:
+    """P-X.25: a lane and a pool have no frame of their own: the number of the to-do that is selected has one."""
+    page = window(ADMIN)
+    _open(page, brought(server, purchase("seen", lanes=True)), "?todo=2")
+    expect(_badge(page, 2)).to_have_attribute("aria-pressed", "true")
+    plain, framed = (_badge(page, no).evaluate("one => getComputedStyle(one).boxShadow") for no in (1, 2))
+    assert framed.count("px 0px") > plain.count("px 0px"), framed
+
+
 def _one_to_do(page: Any) -> None:
     """A mark and its card are selected together; what is accepted can be undone."""
     _badge(page, 1).click()
