@@ -337,6 +337,8 @@ NO_WAY = {
     "POST /batches", "POST /batches/{batch}/cancel", "POST /batches/{batch}/pause", "POST /batches/{batch}/resume",
     *(f"POST /runs/{{run}}/{verb}" for verb in _RUN), *(f"POST /inbox/{{run}}/{{node}}/{verb}" for verb in _INBOX),
     *(f"POST /processes/workitems/{{id}}:{verb}" for verb in _ITEM),
+    # a worker does what an activity of a begun process asks for
+    "POST /jobs/activate", *(f"POST /jobs/{{id}}:{verb}" for verb in ("extend", "complete", "fail", "error", "unlock")),
     *(f"{method} /{path}/{{id}}" for path in _THINGS for method in ("PUT", "DELETE")),
     "PUT /secrets/{name}", "DELETE /secrets/{name}", "DELETE /keys/{id}", "POST /tenants", "PUT /drafts/{key}",
     "DELETE /drafts/{key}", "POST /definitions/check", "POST /definitions/inspect", "POST /workflows/validate",
@@ -379,7 +381,7 @@ NO_WAY_CLI = {
     "keys ls", "keys revoke", "audit verify", "audit ls", "audit head", "deployments",
     *(f"deploy {verb}" for verb in ("pause", "resume", "promote", "rollback")),
 }  # fmt: skip
-NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch", "plan", "judgments", "simulations", "simulate"}
+NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch", "plan", "judgments", "simulations", "simulate", "jobs"}
 NO_WAY_PIPELINE = {"ingest", "ls", "show", "logs", "cancel", "retry", "dlq", "usage", "schedule", "schedules", "trace"}
 NO_WAY_PROCESS = {
     "ls", "show", "bpmn", "versions", "diff", "reject", "instance", "terminate", "compensate", "events",
