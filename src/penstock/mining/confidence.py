@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-_HALVINGS = 60  # of an interval between 0 and 1: what is left is smaller than a float can tell
+_HALVINGS = 48  # of an interval between 0 and 1: what is left is some 1e-15
 _TERMS = 1000  # of the continued fraction, which needs some dozens
 _TINY = 1e-300
 
@@ -50,9 +50,10 @@ def sequence_bounds(successes: int, trials: int, level: float = 0.95, expected: 
     return Bounds(lower, upper)
 
 
-def last_worsening(held: Iterable[bool], target: float, *, seldom: float = 1000.0) -> int | None:
-    """After how many trials, taken in order, it was last clear that the share has fallen below the target; None where
-    it never was. While the share keeps to the target this is said wrongly at most once in `seldom` trials on average.
+def worsenings(held: Iterable[bool], target: float, *, seldom: float = 1000.0) -> list[int]:
+    """After how many trials, taken in order, it became clear that the share has fallen below the target; each time the
+    count begins anew. While the share keeps to the target this is said wrongly at most once in `seldom` trials on
+    average.
 
     A sum of logarithms of likelihood ratios that begins anew at 0 (Page): four times the failures that the target
     allows, against just as many. Each ratio expects at most 1 while the target is kept, so the average time to a false
@@ -62,12 +63,13 @@ def last_worsening(held: Iterable[bool], target: float, *, seldom: float = 1000.
     allowed = 1 - target
     worse = min(4 * allowed, (1 + allowed) / 2)
     failure, success, threshold = math.log(worse / allowed), math.log((1 - worse) / target), math.log(seldom)
-    total, last = 0.0, None
+    total, heard = 0.0, list[int]()
     for number, kept in enumerate(held, 1):
         total = max(0.0, total + (success if kept else failure))
         if total >= threshold:
-            total, last = 0.0, number
-    return last
+            total = 0.0
+            heard.append(number)
+    return heard
 
 
 def beta_share(x: float, a: float, b: float) -> float:

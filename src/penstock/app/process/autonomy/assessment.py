@@ -8,8 +8,9 @@ from statistics import median
 import msgspec
 
 from penstock.app.process.autonomy.rules import AutonomyRules
-from penstock.mining.confidence import exact_bounds, last_worsening, sequence_bounds
+from penstock.mining.confidence import exact_bounds, sequence_bounds, worsenings
 from penstock.store.autonomy import AutonomyCaseRow
+from penstock.store.autonomy_tables import OUTCOMES
 
 MANUAL, SUPERVISED, AUTONOMOUS = MODES = ("MANUAL", "SUPERVISED", "AUTONOMOUS")
 #: cases that are shown: every mistake up to so many, and the newest others
@@ -39,11 +40,13 @@ class MistakeCost(msgspec.Struct, frozen=True):
 
 
 class Assessment(msgspec.Struct, frozen=True):
-    """Counts since the last alarm, or since the activity is as it is. `lower` and `upper` hold however often they are
-    looked at; `once`: the lower bound for whoever looks once. `worse`: it was clear that the agent has become worse,
-    and it has not earned its mode anew since."""
+    """Counts since the last alarm, or since the activity is as it is; after an alarm that nothing has made good, with
+    the cases that led to it. `lower` and `upper` hold however often they are looked at; `once`: the lower bound for
+    whoever looks once. `worse`: the agent has become worse and has not earned its mode anew since; `useless`: its
+    drafts are not worth reading. `total`: all cases since the activity is as it is."""
 
     target: float
+    total: int = 0
     decided: int = 0
     unchanged: int = 0
     corrected: int = 0
@@ -53,6 +56,7 @@ class Assessment(msgspec.Struct, frozen=True):
     upper: float = 1.0
     once: float = 0.0
     worse: bool = False
+    useless: bool = False
     since: int | None = None
     cost: MistakeCost = MistakeCost()
     cases: list[ShownCase] = []
@@ -61,19 +65,34 @@ class Assessment(msgspec.Struct, frozen=True):
 def assessed(cases: Sequence[AutonomyCaseRow], mode: str, rules: AutonomyRules) -> Assessment:
     """`cases` of one agent in one activity as it is now, in the order in which they were clear."""
     target = rules.draft_at if mode == MANUAL else rules.raise_at
-    guarded = target if mode != SUPERVISED else rules.raise_at
-    alarm = last_worsening((case.outcome == "unchanged" for case in cases), guarded, seldom=rules.alarm_every)
-    held = list(cases[alarm or 0 :])
-    counts = {name: sum(case.outcome == name for case in held) for name in ("unchanged", "corrected", "rejected")}
-    counts["undone"] = len(held) - sum(counts.values())
-    lower, upper = sequence_bounds(counts["unchanged"], len(held), rules.level, target)
-    earned = lower >= target and len(held) >= rules.min_cases
-    first = held[0] if held else cases[0] if cases else None
+    worse, begin = _worse(cases, target, rules)
+    counted = cases[begin:]
+    counts = {name: sum(case.outcome == name for case in counted) for name in OUTCOMES}
+    bounds = sequence_bounds(counts["unchanged"], len(counted), rules.level, target)
+    useless = mode == SUPERVISED and len(cases) >= rules.min_cases and _useless(cases, rules)
     return Assessment(
-        target, len(held), **counts, lower=lower, upper=upper,
-        once=exact_bounds(counts["unchanged"], len(held), rules.level).lower, worse=alarm is not None and not earned,
-        since=None if first is None else first.at, cost=cost_of(cases), cases=shown(cases),
+        target, len(cases), len(counted), **counts, lower=bounds.lower, upper=bounds.upper,
+        once=exact_bounds(counts["unchanged"], len(counted), rules.level).lower, worse=worse, useless=useless,
+        since=counted[0].at if counted else None, cost=cost_of(cases), cases=shown(cases),
     )  # fmt: skip
+
+
+def _worse(cases: Sequence[AutonomyCaseRow], target: float, rules: AutonomyRules) -> tuple[bool, int]:
+    """Whether an alarm stands, and from which case on the cases count."""
+    alarms = worsenings((case.outcome == "unchanged" for case in cases), target, seldom=rules.alarm_every)
+    if not alarms:
+        return False, 0
+    after = cases[alarms[-1] :]
+    good = sum(case.outcome == "unchanged" for case in after)
+    earned = sequence_bounds(good, len(after), rules.level, target).lower >= target and len(after) >= rules.min_cases
+    return (False, alarms[-1]) if earned else (True, alarms[-2] if len(alarms) > 1 else 0)
+
+
+def _useless(cases: Sequence[AutonomyCaseRow], rules: AutonomyRules) -> bool:
+    good = sum(case.outcome == "unchanged" for case in cases)
+    if sequence_bounds(good, len(cases), rules.level, rules.raise_at).upper < rules.draft_floor:
+        return True
+    return _worse(cases, rules.draft_floor, rules)[0]
 
 
 def advised(mode: str, found: Assessment, rules: AutonomyRules) -> tuple[str | None, str]:
@@ -85,8 +104,8 @@ def advised(mode: str, found: Assessment, rules: AutonomyRules) -> tuple[str | N
         if enough and found.upper < rules.raise_at:
             return SUPERVISED, "the upper bound lies below the target"
         return None, "the upper bound does not lie below the target"
-    if mode == SUPERVISED and enough and found.upper < rules.draft_floor:
-        return MANUAL, "the upper bound lies below what makes drafts useful"
+    if found.useless:
+        return MANUAL, "too few drafts are of use"
     if found.worse:
         return None, "the agent has become worse"
     if enough and found.lower >= found.target:
