@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from penstock.mining.confidence import Bounds, exact_bounds, worsenings, sequence_bounds
+from penstock.mining.confidence import Bounds, exact_bounds, sequence_bounds, worsenings
 
 DRAWS, LONGEST = 1000, 200
 sequence = cache(sequence_bounds)

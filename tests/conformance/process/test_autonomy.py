@@ -1,4 +1,4 @@
-"""Learned autonomy through real runs: a stub agent drafts, people decide, and proposals follow what they have decided."""
+"""Learned autonomy through real runs: a stub agent drafts, people decide, and proposals follow them."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class DraftReader:
         item = self.items.get(f[1])
         if item is None:
             return
-        _, _, to, verb, by, draft, _, _, mode, *_ = (*f, None, None)
+        to, verb, by, draft, mode = f[2], f[3], f[4], f[5], f[8] if len(f) > 8 else None
         if verb == "submit_for_approval":
             _drafted(item, draft)
         elif verb in ("approve", "submit") and to == "DONE":

@@ -87,7 +87,8 @@ class Autonomy:
 
     def each(self, *, process: str | None = None, status: str | None = None) -> list[Proposal]:
         """Newest first."""
-        return [_proposal(row) for row in self.store.autonomy_proposals(self.door.tenant, process=process, status=status)]
+        rows = self.store.autonomy_proposals(self.door.tenant, process=process, status=status)
+        return [_proposal(row) for row in rows]
 
     def get(self, id: str) -> Proposal:
         row = self.store.autonomy_proposal(self.door.tenant, id)
@@ -127,7 +128,8 @@ class Autonomy:
         if there is not None and (there.row.mode, there.row.agent) != (activity.mode, activity.agent):
             made = next((row for row in rows if origin_of(row).get("proposal") == there.row.id), None)
             if made is not None:  # whoever has accepted it was stopped before they could say so
-                self._end(there, "accept", by=made.created_by, made=made.version) and done.accepted.append(there.row.id)
+                if self._end(there, "accept", by=made.created_by, made=made.version):
+                    done.accepted.append(there.row.id)
             else:
                 self._withdraw(there, "its mode or its agent is another by now", done)
             there = None
@@ -190,7 +192,7 @@ class Autonomy:
         origin = {"source": ACTOR, "proposal": id, "activity": there.row.activity, "mode": there.row.proposed}
         saved = await held.define(document, by=by, into=row.name, origin=origin)
         if approval_of(saved.release) == "rejected":
-            why = f"Version {saved.release.version} with this change was rejected: dismiss the proposal, or save it anew"
+            why = f"Version {saved.release.version} with this change was rejected: dismiss the proposal"
             raise ProcessState(why=why, status="rejected")
         self._end(there, "accept", by=id_of(by), made=saved.release.version)
         return self.get(id), saved
