@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 _HALVINGS = 48  # of an interval between 0 and 1: what is left is some 1e-15
@@ -16,6 +17,7 @@ class Bounds(NamedTuple):
     upper: float
 
 
+@lru_cache(maxsize=8192)  # the same counts are asked about again with every evaluation
 def exact_bounds(successes: int, trials: int, level: float = 0.95) -> Bounds:
     """Clopper and Pearson, each side by itself at this level: for whoever looks once, at a number of trials that was
     chosen before. Whoever looks again and again until the bound is high enough is wrong more often than 1 - level."""
@@ -26,6 +28,7 @@ def exact_bounds(successes: int, trials: int, level: float = 0.95) -> Bounds:
     return Bounds(lower, upper)
 
 
+@lru_cache(maxsize=8192)
 def sequence_bounds(successes: int, trials: int, level: float = 0.95, expected: float = 0.5) -> Bounds:
     """Bounds that hold at all numbers of trials at once: with a probability of at least `level` the true share never
     lies outside of them, although somebody looks after every trial and stops when they like.
