@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import httpx2
+import msgspec
 import pytest
 
 from penstock.app.penstock import Penstock
+from penstock.app.process.autonomy.assessment import Assessment
 from penstock.cli.main import COMMANDS
-from tests.api.four_eyes import AUTHORS, FOUR_EYES, SECOND, THIRD, House, Thing, house
+from penstock.store.autonomy import AutonomyProposalRow
+from tests.api.four_eyes import AUTHORS, FOUR_EYES, SECOND, TENANT, THIRD, House, Thing, house
 from tests.cli.test_process_extract import PURCHASE
 
 BPMN = "http://www.omg.org/spec/BPMN/20100524/MODEL"
@@ -114,6 +117,30 @@ def extract(house: House, user: str, id: str, text: str) -> Thing:
     body = sent(house.of(user).post("/processes/definitions:extract", json={"text": PURCHASE + text, "id": id}))
     assert not body or body["confidence"] >= 0.8
     return release(id, body)
+
+
+def proposed_mode(house: House, id: str, text: str) -> str:
+    """A proposal for an agent's mode, as an evaluation would have made it; its id."""
+    door = Penstock(house.server.store, drive=False, tenant=TENANT).open()
+    try:
+        row = AutonomyProposalRow(
+            TENANT, f"{id}-{text}", id, 1, "a", "a", "", "MANUAL", "SUPERVISED", "open", 1,
+            msgspec.msgpack.encode(Assessment(0.8)), 1,
+        )  # fmt: skip
+        door.store.put_autonomy_proposal(row, None)
+        return door.store.autonomy_proposals(TENANT, process=id, status="open")[0].id
+    finally:
+        door.close()
+
+
+def accept_mode(house: House, user: str, id: str, text: str) -> Thing:
+    body = sent(house.of(user).post(f"/processes/autonomy/{proposed_mode(house, id, text)}:accept"))
+    return release(id, {"version": body.get("made_version")})
+
+
+def cli_accept_mode(house: House, user: str, id: str, text: str) -> Thing:
+    house.cli("autonomy", "accept", proposed_mode(house, id, text), key=house.keys[user])
+    return Thing("release", id, 2)
 
 
 def mined(id: str, text: str) -> dict[str, Any]:
@@ -278,6 +305,7 @@ WAYS: dict[str, Way] = {
     "extraction": Way(extract, "process", "POST /processes/definitions:extract"),
     "discovery": Way(import_discovered, "process", "POST /processes/definitions:import-discovered"),
     "discovery by event": Way(send_discovered, "process", "POST /events"),
+    "learned mode": Way(accept_mode, "process", "POST /processes/autonomy/{id}:accept"),
     "process submit": Way(submit_process, "process", "POST /definitions"),
     "decision submit": Way(submit_workflow, "workflow", "POST /definitions"),
     "decision POST": Way(post_workflow, "workflow", "POST /workflows"),
@@ -297,6 +325,7 @@ WAYS: dict[str, Way] = {
     "CLI pipeline watch": Way(cli_watch, "pipeline", "pipeline watch"),
     "CLI process extract": Way(cli_extract, "process", "process extract"),
     "CLI process import-discovered": Way(cli_discovered, "process", "process import-discovered"),
+    "CLI autonomy accept": Way(cli_accept_mode, "process", "autonomy accept"),
     "CLI events send": Way(cli_event, "process", "events send"),
     "CLI registry put": Way(cli_put, "rule-packs", "registry put"),
     "CLI registry put config": Way(cli_put_config, "configs", "registry put"),
@@ -355,7 +384,7 @@ NO_WAY = {
     "POST /processes/drafts", "PUT /processes/drafts/{id}", "DELETE /processes/drafts/{id}",
     *(f"POST /processes/drafts/{{id}}:{verb}" for verb in ("answer", "accept", "undo")),
     "POST /processes/definitions/{id}:reject", "POST /processes/instances/{id}:compensate",
-    "POST /processes/instances/{id}:terminate",
+    "POST /processes/instances/{id}:terminate", "POST /processes/autonomy/{id}:dismiss",
     *(f"POST /pipelines/executions/{{executionId}}:{verb}" for verb in ("cancel", "retry")), "POST /pipelines/ingest",
     "POST /pipelines/dlq:redrive", "DELETE /pipelines/definitions/{code}",
     "POST /pipelines/definitions/{code}/executions",  # only what is in force
@@ -380,6 +409,7 @@ NO_WAY_CLI = {
     "releases deprecate", "releases diff", "registry ls", "registry get", "registry proposals", "registry reject",
     "keys ls", "keys revoke", "audit verify", "audit ls", "audit head", "deployments",
     *(f"deploy {verb}" for verb in ("pause", "resume", "promote", "rollback")),
+    *(f"autonomy {verb}" for verb in ("ls", "show", "dismiss", "evaluate")),
 }  # fmt: skip
 NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch", "plan", "judgments", "simulations", "simulate", "jobs"}
 NO_WAY_PIPELINE = {"ingest", "ls", "show", "logs", "cancel", "retry", "dlq", "usage", "schedule", "schedules", "trace"}

@@ -8,8 +8,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import httpx2
+import msgspec
 import pytest
 
+from penstock.app.penstock import Penstock
+from penstock.app.process.autonomy.assessment import Assessment
+from penstock.store.autonomy import AutonomyProposalRow
 from tests.api.plans import DONE, ProjectFolder
 from tests.api.serving import Server, until
 from tests.app.pipelines import EXAMPLE, a_pipeline, a_stage
@@ -87,9 +91,24 @@ def world(either: Server) -> dict[str, Any]:
         "execution": execution, "schedule": str(schedule.json()["id"]), "trace": EXAMPLE["traceId"],
         "processes": {
             "definitions": "ours", "instances": instance, "workitems": item["id"], "drafts": drawing.json()["id"],
+            "autonomy": _proposal(either),
         },
         "project": project,
     }  # fmt: skip
+
+
+def _proposal(either: Server) -> str:
+    """For the mode of an agent, as an evaluation would have made it."""
+    door = Penstock(either.store, drive=False, tenant="tenant_001").open()
+    try:
+        row = AutonomyProposalRow(
+            "tenant_001", "a-proposal-of-ours", "ours", 1, "a", "김품질", "canary-5f1d", "MANUAL", "SUPERVISED", "open",
+            1, msgspec.msgpack.encode(Assessment(0.8)), 1,
+        )  # fmt: skip
+        assert door.store.put_autonomy_proposal(row, None)
+    finally:
+        door.close()
+    return row.id
 
 
 def _project(either: Server, admin: httpx2.Client) -> dict[str, str]:
@@ -197,6 +216,7 @@ def _seen(either: Server, world: dict[str, Any]) -> dict[str, Any]:
         "/roles", "/templates", "/connections", "/rule-packs", "/calendars", "/channels", "/secrets", "/keys",
         "/configs", "/config-proposals", "/aas-shells", "/robots", "/bi-metrics",
         "/drafts", "/tenants", "/processes/definitions", "/processes/workitems", "/processes/events",
+        "/processes/autonomy", f"/processes/autonomy/{world['processes']['autonomy']}",
         "/processes/drafts", f"/processes/drafts/{world['processes']['drafts']}",
         "/pipelines/executions", "/pipelines/dlq", "/pipelines/schedules", "/deploy", "/jobs",
         f"/pipelines/executions/{world['execution']}", "/projects", f"/projects/{world['project']['id']}/tasks",

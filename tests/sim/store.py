@@ -18,6 +18,7 @@ from penstock.store.table_shape import Table
 from penstock.store.tables import TABLES
 from penstock.store.work_items import AGENT
 from tests.sim.admin import SimAdmin
+from tests.sim.autonomy import SimAutonomy
 from tests.sim.deployments import SimDeployments
 from tests.sim.file_schedules import SimFileSchedules
 from tests.sim.queues import SimQueues
@@ -88,7 +89,9 @@ class Disk:
 DONE = "COMPLETED"
 
 
-class SimStore(SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks, SimDeployments, SimSimulations):
+class SimStore(
+    SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks, SimDeployments, SimSimulations, SimAutonomy
+):  # fmt: skip
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk
         self.commits = 0

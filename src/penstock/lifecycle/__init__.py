@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.lifecycle.approval import APPROVAL
+from penstock.lifecycle.autonomy_proposal import AUTONOMY_PROPOSAL
 from penstock.lifecycle.breaker import BREAKER
 from penstock.lifecycle.contract import Machine, T
 from penstock.lifecycle.decision_node import DECISION_NODE
@@ -45,6 +46,7 @@ MACHINES: dict[str, Machine] = {
     "project_health": PROJECT_HEALTH,
     "release": RELEASE,
     "deployment": DEPLOYMENT,
+    "autonomy_proposal": AUTONOMY_PROPOSAL,
 }
 
 __all__ = ["MACHINES", "Machine", "T"]

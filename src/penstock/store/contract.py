@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from penstock.store.access import AccessStore
 from penstock.store.artifacts import ArtifactStore
+from penstock.store.autonomy import AutonomyStore
 from penstock.store.batches import BatchStore
 from penstock.store.dead_letters import DeadLetterStore
 from penstock.store.deployments import DeploymentStore
@@ -41,7 +42,7 @@ class Store(
     JobStore, JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, DocumentDraftStore,
     BatchStore, FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, ExecutionListStore,
     ExecutionSeriesStore, ProjectStore, TaskStore, ReportStore, SimulationStore,
-    DeploymentStore,
+    DeploymentStore, AutonomyStore,
     Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""

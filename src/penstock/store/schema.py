@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from penstock.kernel.state import STATUS
+from penstock.store.autonomy_tables import AUTONOMY_TABLES
 from penstock.store.deployment_tables import DEPLOYMENT_TABLES
 from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
@@ -214,5 +215,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     6: _new(*TASK_TABLES),
     7: _new(*DEPLOYMENT_TABLES, *SIMULATION_TABLES),
-    8: _new(DOCUMENT_DRAFT, *JOB_TABLES),
+    8: _new(DOCUMENT_DRAFT, *JOB_TABLES, *AUTONOMY_TABLES),
 }

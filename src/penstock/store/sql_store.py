@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.store.access import FORGET_REQUESTS, FORGET_SESSIONS, SqlAccess
 from penstock.store.artifacts import SqlArtifacts
+from penstock.store.autonomy import SqlAutonomy
 from penstock.store.batches import FORGET_BATCHES, SqlBatches
 from penstock.store.dead_letters import FORGET_LETTERS, SqlDeadLetters
 from penstock.store.deployments import SqlDeployments
@@ -40,7 +41,7 @@ INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
-    SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts, SqlDocumentDrafts, SqlBatches, SqlFileAssets,
+    SqlDeadLetters, SqlCheckpoints, SqlAutonomy, SqlAccess, SqlDrafts, SqlDocumentDrafts, SqlBatches, SqlFileAssets,
     SqlQueues, SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists, SqlExecutionSeries, SqlProjects,
     SqlTasks, SqlReports, SqlSimulations, SqlDeployments, SqlJobs,
 ):  # fmt: skip

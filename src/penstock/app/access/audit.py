@@ -72,14 +72,14 @@ class AuditLog:
 
     def record(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> AuditEntry:
         """Append an entry in its own commit, with secrets masked; the value of a thing called secret:… is one."""
-        (row,) = self.store.append_audit([self._row(tenant, actor, action, target, body)])
+        (row,) = self.store.append_audit([self.row(tenant, actor, action, target, body)])
         return _entry(row)
 
     async def recorded(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> AuditEntry:
         """Append an entry in a server: those of one round of the event loop share a commit. It is kept on return."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[AuditRow] = loop.create_future()
-        self._waiting.append((self._row(tenant, actor, action, target, body), future))
+        self._waiting.append((self.row(tenant, actor, action, target, body), future))
         if len(self._waiting) == 1:
             loop.call_soon(self._write)
         return _entry(await future)
@@ -97,7 +97,8 @@ class AuditLog:
             if not future.done():
                 future.set_result(row)
 
-    def _row(self, tenant: str, actor: str, action: str, target: str, body: Any) -> AuditRow:
+    def row(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> AuditRow:
+        """An entry for a commit that writes something else with it."""
         left = [_LOOKED]
         begins = masked(_some_of(body, left), of_secret=target.startswith("secret:"))
         kept = _bytes(begins if left[0] >= 0 else {"cut": f"after {_LOOKED} values", "begins": begins})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.app.language import AppLanguage, Door, LanguageFigures
+from penstock.app.language import AppLanguage, Background, Door, LanguageFigures
 from penstock.app.process.work_rules import ProcessWorkRules
 from penstock.dialects.process.words import PROCESS_DISCOVERED
 from penstock.net.compiled import Compiled
@@ -36,6 +36,11 @@ class ProcessApp(AppLanguage):
         from penstock.app.process.discovered import discovered
 
         return [(await discovered(door, payload, by)).release.name]
+
+    def background(self, door: Door) -> Background:
+        from penstock.app.process.autonomy.follower import AutonomyFollower
+
+        return AutonomyFollower(door)
 
     def figures(self, store: Store, net_of: Callable[[str], Compiled], settings: Mapping[str, Any]) -> LanguageFigures:
         from penstock.app.process.figures import Figures

@@ -11,4 +11,7 @@ COMMANDS = {
     "items": LanguageCommand(
         "penstock.cli.process.items", "Work items of processes: list, submit, approve, delegate.", "process"
     ),
+    "autonomy": LanguageCommand(
+        "penstock.cli.process.autonomy", "How far agents may work alone: proposals from what they have done.", "items"
+    ),
 }

@@ -24,11 +24,11 @@ class World:
     """`agents` and `tools` say by name how they answer: a value, a callable, or an exception's text to fail with; what
     they were asked is in `asked`, in order. An agent that `waits` answers when it is let to."""
 
-    def __init__(self, folder: Path, store: str | None) -> None:
+    def __init__(self, folder: Path, store: str | None, settings: str = "") -> None:
         self.server = Server(folder, "dev", "--quiet", store=store)
         beside = folder / ("s" if store is None else ".penstock")
         beside.mkdir(exist_ok=True)
-        (beside / "settings.toml").write_text(ALLOWED)
+        (beside / "settings.toml").write_text(ALLOWED + settings)
         self.going, self.closing = threading.Event(), threading.Event()
         self.answers: dict[str, Any] = {}
         self.asked: list[tuple[str, Any]] = []
@@ -173,9 +173,9 @@ class Case:
 
 
 @contextlib.contextmanager
-def world(name: str, folder: Path) -> Iterator[World]:
+def world(name: str, folder: Path, settings: str = "") -> Iterator[World]:
     with database() if name == "postgresql" else contextlib.nullcontext(None) as store:
-        one = World(folder, store)
+        one = World(folder, store, settings)
         try:
             yield one.start()
         finally:
