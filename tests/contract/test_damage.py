@@ -44,7 +44,8 @@ def test_every_damage_that_changes_what_a_store_says_is_named(whole: Path, tmp_p
     damages = attack(whole, tmp_path, 30, SEED, kind)
     outcomes = [damage.outcome for damage in damages]
     assert [damage for damage in damages if damage.outcome == SILENT and damage.tables - ALONE] == []
-    assert outcomes.count(NOTICED) >= 5 and outcomes.count(SILENT) <= 3
+    # about one page in eight holds rows that are written down nowhere else
+    assert outcomes.count(NOTICED) >= 5 and outcomes.count(SILENT) <= 8
     if kind == "page":
         unused = [damage for damage in damages if damage.outcome == UNUSED]
         assert {damage.why for damage in unused} <= {"a free page"} and SILENT not in outcomes
@@ -64,6 +65,15 @@ CHANGED = {
     "an audit row": ("UPDATE audit SET actor='nobody' WHERE no=2", "D5"),
     "a net": ("UPDATE net SET body=x'00'", ""),
 }
+
+
+def test_an_index_that_is_declared_otherwise_is_named(copy: Path) -> None:
+    """K1: its pages are whole, and no query can use it any more: one letter of the schema's own text is enough."""
+    with closing(sqlite3.connect(copy, isolation_level=None)) as c:
+        c.execute("PRAGMA writable_schema=ON")
+        changed = "UPDATE sqlite_master SET sql=replace(sql, 'running', 'runnin') WHERE type='index' AND name=?"
+        assert c.execute(changed, ("batch_open",)).rowcount == 1
+    assert "batch_open" in noticed(copy)
 
 
 @pytest.mark.parametrize("what", CHANGED)

@@ -55,6 +55,7 @@ EXITS = {
     "project_health": set(),
     "release": set(),
     "deployment": {("succeeded", "roll_back"), ("failed", "roll_back")},
+    "autonomy_proposal": set(),
 }
 
 

@@ -42,7 +42,7 @@ NOTICED, UNUSED, SILENT = "noticed", "unused", "silent"
 ALONE = frozenset({
     "written once",
     "mark", "outbox", "intent", "inbox", "gate", "memo", "artifact", "message", "event", "schedule", "letter",
-    "checkpoint", "api_key", "request", "draft", "remark", "ended_session",
+    "checkpoint", "api_key", "request", "draft", "remark", "ended_session", "past_judgment",
 })  # fmt: skip
 #: of these tables some columns are known by a hash or by the journal; the others are written once
 KNOWN = {

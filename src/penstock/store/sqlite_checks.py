@@ -27,6 +27,7 @@ class SqliteChecks(SqliteSql):
                 yield from self._said(how, what)
             if not quick:
                 yield from self._unreadable()
+                yield from self._unusable()
         except sqlite3.Error as error:
             yield str(error)
 
@@ -43,6 +44,16 @@ class SqliteChecks(SqliteSql):
                     pass
             except sqlite3.Error as error:
                 yield f"table {table.name}: {error}"
+
+    def _unusable(self) -> Iterator[str]:
+        """Indexes that are not what they were declared as: their pages may be whole, while no query can use them."""
+        for table in TABLES:
+            for index in table.indexes:
+                try:
+                    where = index.where or "1"
+                    self.c.execute(f'SELECT 1 FROM "{table.name}" INDEXED BY "{index.name}" WHERE {where} LIMIT 1')
+                except sqlite3.Error as error:
+                    yield f"index {index.name}: {error}"
 
     def _bytes(self) -> int:
         ((pages,), (size,)) = (self.c.execute(f"PRAGMA {asked}").fetchone() for asked in ("page_count", "page_size"))
