@@ -129,12 +129,12 @@ def test_an_entry_looks_at_no_more_than_it_keeps() -> None:
             return super().items()
 
     many = [Counted(password="hunter2", n=n) for n in range(100_000)]
-    row = AuditLog(None)._row("t", "kim", "POST /events", "events", {"payload": many})  # type: ignore[arg-type]
+    row = AuditLog(None).row("t", "kim", "POST /events", "events", {"payload": many})  # type: ignore[arg-type]
     assert len(looked) < 10_000 and len(row.body) <= 16_384
     assert b"hunter2" not in row.body and b'"cut"' in row.body
-    ones = AuditLog(None)._row("t", "kim", "POST /events", "events", [1] * 5000)  # type: ignore[arg-type]
+    ones = AuditLog(None).row("t", "kim", "POST /events", "events", [1] * 5000)  # type: ignore[arg-type]
     assert b"after 4096 values" in ones.body
-    small = AuditLog(None)._row("t", "kim", "POST /events", "events", {"a": [1, {"token": "abc"}]})  # type: ignore[arg-type]
+    small = AuditLog(None).row("t", "kim", "POST /events", "events", {"a": [1, {"token": "abc"}]})  # type: ignore[arg-type]
     assert msgspec.json.decode(small.body) == {"a": [1, {"token": "***"}]}
 
 
@@ -143,7 +143,7 @@ def test_a_text_that_is_cut_holds_no_half_secret(at: int) -> None:
     """Z10: wherever the end of what is kept falls."""
     secrets = f"https://kim:hunter2-canary@example.com/ ps_0123456789abcdef_{'Z' * 43}"
     text = "x " * (at // 2) + secrets + " y" * 60_000
-    row = AuditLog(None)._row("t", "kim", "POST /events", "events", [text, "end"])  # type: ignore[arg-type]
+    row = AuditLog(None).row("t", "kim", "POST /events", "events", [text, "end"])  # type: ignore[arg-type]
     assert b"hunter2" not in row.body and b"ZZZZ" not in row.body and len(row.body) <= 16_384
 
 

@@ -36,6 +36,8 @@ class Jobs:
     def __init__(self, store: JobStore, answer: Callable[[Ask, Outcome, int], None], now: Callable[[], int]) -> None:
         self.store, self.answer, self.now = store, answer, now
         self.waiting: dict[tuple[str, str], dict[asyncio.Future[None], None]] = {}  # by tenant and type
+        #: who hears of every turn; it is one of them while somebody waits, so that other turns take no step more
+        self.listeners: list[Callable[[LoadedRun, list[F.Fact], int, int], None]] = []
         self.closing = False
         self.asked_at: dict[tuple[str, str, str], int] = {}  # by tenant, type and worker: as the store has it
 
@@ -81,7 +83,7 @@ class Jobs:
 
     def told(self, live: LoadedRun, facts: list[F.Fact], _last: int, _now: int) -> None:
         """Committed: whoever waits for jobs of a run that goes on after a pause looks."""
-        if not self.waiting or live.run is None or not live.run.net.has_jobs:
+        if live.run is None or not live.run.net.has_jobs:
             return
         if any(fact[0] == F.PAUSED and not fact[1] for fact in facts):
             for type in dict.fromkeys(row.type for row in self.store.jobs_of(live.no) if row.state == "WAITING"):
@@ -109,6 +111,8 @@ class Jobs:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         for type in types:
             self.waiting.setdefault((tenant, type), {})[future] = None
+        if self.told not in self.listeners:
+            self.listeners.append(self.told)
         return future
 
     def not_any_more(self, tenant: str, types: Iterable[str], future: asyncio.Future[None]) -> None:
@@ -118,6 +122,8 @@ class Jobs:
                 held.pop(future, None)
                 if not held:
                     del self.waiting[tenant, type]
+        if not self.waiting and self.told in self.listeners:
+            self.listeners.remove(self.told)
 
 
 def job_row(live: LoadedRun, run: Run, firing: Firing, now: int) -> JobRow | Outcome:

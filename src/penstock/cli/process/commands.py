@@ -12,6 +12,6 @@ COMMANDS = {
         "penstock.cli.process.items", "Work items of processes: list, submit, approve, delegate.", "process"
     ),
     "autonomy": LanguageCommand(
-        "penstock.cli.process.autonomy", "How far agents may work alone: proposals from what they have done.", "items"
+        "penstock.cli.process.autonomy", "Propose how far agents may work alone, from their drafts.", "items"
     ),
 }
