@@ -72,12 +72,13 @@ async def test_a_job_of_which_is_said_that_it_is_given_nothing(door: Penstock) -
     [
         ({"job": "${amount}"}, "JOB_TYPE"), ({"job": "${nothing}"}, "JOB_TYPE"),
         ({"job_retries": "${'x'}"}, "JOB_RETRIES"),
+        ({"job_retries": "${digits}"}, "JOB_RETRIES"),
     ],
 )  # fmt: skip
 @on_loop
 async def test_a_job_that_cannot_be_made_fails_its_activity(door: Penstock, wrong: dict[str, Any], code: str) -> None:
-    """P-X.28: a type that is no text, retries that are no number."""
-    run = await door.start(released(door, {**CHARGE, **wrong}), {"amount": 3})
+    """P-X.28: a type that is no text, retries that are no number, or one of more digits than Python reads."""
+    run = await door.start(released(door, {**CHARGE, **wrong}), {"amount": 3, "digits": "9" * 5_000})
     view = await door.wait(run, timeout=20)
     assert view.failure is not None and view.failure["code"] == code
     assert door.jobs.find() == []

@@ -25,6 +25,8 @@ from penstock.store.run_store import Batch
 #: the name of the effect, where others have that of an executor
 JOB = "job"
 LONGEST_TYPE, MOST_RETRIES = 200, 1000
+#: of a text that is taken for a number: Python refuses to read thousands of digits
+_LONGEST_NUMBER = 20
 #: what a job's own priority adds to that of its run; the smaller ones are taken first
 PRIORITY = {"high": -500, "normal": 0, "low": 500}
 _pack = msgspec.msgpack.Encoder().encode
@@ -154,7 +156,7 @@ def _name(node: CNode) -> str:
 
 
 def _retries(value: Any) -> int | None:
-    if isinstance(value, str) and value.strip().isdecimal():
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and value.strip().isdecimal():
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
