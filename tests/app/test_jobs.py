@@ -214,6 +214,19 @@ async def test_who_waits_is_told_of_a_run_that_goes_on(door: Penstock) -> None:
 
 
 @on_loop
+async def test_who_waits_is_told_of_a_job_that_is_given_back(door: Penstock) -> None:
+    """P-X.28: and does not sit there until its own time is over."""
+    await door.start(released(door, CHARGE), {})
+    (job,) = await take(door, lock_ms=3_600_000)
+    waiting = asyncio.ensure_future(take(door, wait_ms=60_000, worker="next"))
+    while not door.host.jobs.waiting:
+        await asyncio.sleep(0.01)
+    await door.jobs.unlock(job.id, job.lock_token)
+    (again,) = await asyncio.wait_for(waiting, 20)
+    assert again.id == job.id and again.attempt == 2
+
+
+@on_loop
 async def test_a_job_given_back_and_one_that_failed_come_again(door: Penstock) -> None:
     """P-X.28: giving back costs no retry; a failure costs one, and waits for its delay."""
     await door.start(released(door, CHARGE), {})
