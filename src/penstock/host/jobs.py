@@ -32,12 +32,18 @@ PRIORITY = {"high": -500, "normal": 0, "low": 500}
 _pack = msgspec.msgpack.Encoder().encode
 
 
+#: whoever is told of every commit
+OnFacts = list[Callable[[LoadedRun, list[F.Fact], int, int], None]]
+
+
 class Jobs:
-    """`answer` takes the outcome of a job that cannot be made; who waits for jobs of a type is told of new ones."""
+    """`answer` takes the outcome of a job that cannot be made; who waits for jobs of a type is told of new ones.
+    `on_facts` tells of every commit: asked for only while somebody waits."""
 
     def __init__(self, store: JobStore, answer: Callable[[Ask, Outcome, int], None], now: Callable[[], int]) -> None:
         self.store, self.answer, self.now = store, answer, now
         self.waiting: dict[tuple[str, str], dict[asyncio.Future[None], None]] = {}  # by tenant and type
+        self.on_facts: OnFacts = []
         self.closing = False
         self.asked_at: dict[tuple[str, str, str], int] = {}  # by tenant, type and worker: as the store has it
 
@@ -83,7 +89,7 @@ class Jobs:
 
     def told(self, live: LoadedRun, facts: list[F.Fact], _last: int, _now: int) -> None:
         """Committed: whoever waits for jobs of a run that goes on after a pause looks."""
-        if not self.waiting or live.run is None or not live.run.net.has_jobs:
+        if live.run is None or not live.run.net.has_jobs:
             return
         if any(fact[0] == F.PAUSED and not fact[1] for fact in facts):
             for type in dict.fromkeys(row.type for row in self.store.jobs_of(live.no) if row.state == "WAITING"):
@@ -109,17 +115,22 @@ class Jobs:
     def next_of(self, tenant: str, types: Iterable[str]) -> asyncio.Future[None]:
         """Done when there may be a job; asked for before looking, so that none is missed."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if not self.waiting:
+            self.on_facts.append(self.told)
         for type in types:
             self.waiting.setdefault((tenant, type), {})[future] = None
         return future
 
     def not_any_more(self, tenant: str, types: Iterable[str], future: asyncio.Future[None]) -> None:
+        had = bool(self.waiting)
         for type in types:
             held = self.waiting.get((tenant, type))
             if held is not None:
                 held.pop(future, None)
                 if not held:
                     del self.waiting[tenant, type]
+        if had and not self.waiting:
+            self.on_facts.remove(self.told)
 
 
 def job_row(live: LoadedRun, run: Run, firing: Firing, now: int) -> JobRow | Outcome:
