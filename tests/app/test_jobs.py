@@ -72,12 +72,13 @@ async def test_a_job_of_which_is_said_that_it_is_given_nothing(door: Penstock) -
     [
         ({"job": "${amount}"}, "JOB_TYPE"), ({"job": "${nothing}"}, "JOB_TYPE"),
         ({"job_retries": "${'x'}"}, "JOB_RETRIES"),
+        ({"job_retries": "${digits}"}, "JOB_RETRIES"),
     ],
 )  # fmt: skip
 @on_loop
 async def test_a_job_that_cannot_be_made_fails_its_activity(door: Penstock, wrong: dict[str, Any], code: str) -> None:
-    """P-X.28: a type that is no text, retries that are no number."""
-    run = await door.start(released(door, {**CHARGE, **wrong}), {"amount": 3})
+    """P-X.28: a type that is no text, retries that are no number, or one of more digits than Python reads."""
+    run = await door.start(released(door, {**CHARGE, **wrong}), {"amount": 3, "digits": "9" * 5_000})
     view = await door.wait(run, timeout=20)
     assert view.failure is not None and view.failure["code"] == code
     assert door.jobs.find() == []
@@ -210,6 +211,19 @@ async def test_who_waits_is_told_of_a_run_that_goes_on(door: Penstock) -> None:
     await door.resume(run)
     async with asyncio.timeout(20):
         assert [job.run for job in await waiting] == [run]
+
+
+@on_loop
+async def test_who_waits_is_told_of_a_job_that_is_given_back(door: Penstock) -> None:
+    """P-X.28: and does not sit there until its own time is over."""
+    await door.start(released(door, CHARGE), {})
+    (job,) = await take(door, lock_ms=3_600_000)
+    waiting = asyncio.ensure_future(take(door, wait_ms=60_000, worker="next"))
+    while not door.host.jobs.waiting:
+        await asyncio.sleep(0.01)
+    await door.jobs.unlock(job.id, job.lock_token)
+    (again,) = await asyncio.wait_for(waiting, 20)
+    assert again.id == job.id and again.attempt == 2
 
 
 @on_loop

@@ -8,6 +8,8 @@ from pathlib import Path
 from tests.cli.shell import Shell
 from tests.conformance.process.drawings import calling, decided, waiting
 
+CLAIM = Path(__file__).parents[1] / "conformance/process/modelers/camunda7_claim.bpmn"
+
 
 def test_a_drawing_is_kept_with_what_is_missing(penstock: Shell) -> None:
     """P-X.25: exit 0, the to-do in the words of the drawing, Korean as it is; nothing runs before it is released."""
@@ -40,6 +42,15 @@ def test_all_proposals_are_taken_and_it_runs(penstock: Shell) -> None:
     waits = {one["activity_name"] for one in penstock("items", "ls", "--status", "TODO", "--json").json()}
     assert waits == {"재고 있음?"}, "whoever did the step before is asked"
     assert "  choice: " in penstock("inbox").out, "and is told what there is to choose from"
+
+
+def test_what_is_told_of_a_drawing_names_no_line_of_another_text(penstock: Shell) -> None:
+    """P-X.25: a finding is at an element; what was checked is the definition, whose lines are those of no file."""
+    penstock.write("claim.bpmn", CLAIM.read_text(encoding="utf-8"))
+    said = penstock("process", "import", "claim.bpmn").out
+    assert "claim.bpmn warning left_out" in said and "taskListener" in said and "claim.bpmn:" not in said
+    draft = penstock("process", "draft", "claim", "--json").json()
+    assert [finding["where"] for finding in draft["findings"]] == ["/left_out/0"]
 
 
 def test_to_dos_are_asked_one_by_one(penstock: Shell) -> None:

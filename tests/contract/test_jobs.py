@@ -235,7 +235,11 @@ ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {
         " ORDER BY priority,created_at,id LIMIT 10",
         "job_next",
     ),
-    "due": (lambda kit: "UPDATE job SET state='WAITING' WHERE due_at IS NOT NULL AND due_at<=100", "job_due"),
+    "due": (
+        lambda kit: "UPDATE job SET state='WAITING' WHERE id IN"
+        " (SELECT id FROM job WHERE due_at IS NOT NULL AND due_at<=100)",
+        "job_due",
+    ),
     "of a run": (lambda kit: "SELECT id FROM job WHERE run=7 AND firing=2", "job_run"),
     "listed": (
         lambda kit: "SELECT id FROM job WHERE tenant='t' AND (created_at,id)>(5,'a') ORDER BY created_at,id LIMIT 9",

@@ -3,6 +3,7 @@ import { FileUp, Send, Sparkles, Workflow } from "lucide-react";
 import { Suspense, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import { newKey } from "../api/client";
+import { fileText } from "../api/fileText";
 import { isDict } from "../api/json";
 import type { Extracted, Finding, Page, Version, VersionWhole } from "../api/types";
 import { Button, Failed, Segment, Skeleton } from "../components";
@@ -60,8 +61,12 @@ export function Editor({ from }: { from: string | null }): ReactNode {
 
   const read = async (chosen: File | undefined) => {
     if (!chosen) return;
-    store(await chosen.text());
-    setSearch({ tab: null });
+    try {
+      store((await fileText(chosen, t.error.notIn)).replace(/^\ufeff/, ""));
+      setSearch({ tab: null });
+    } catch (error) {
+      toast(errorText(error, t), { bad: true });
+    }
   };
   const pick = (finding: Finding) => {
     if (finding.node) setNode(finding.node);

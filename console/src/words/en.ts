@@ -26,7 +26,7 @@ export const en: Dictionary = {
     failed: "This could not be loaded", offline: "Connection lost. What you see is kept", offlineDo: "Check the network and try again.",
     forbidden: (what) => `You need the permission ${what} to see this`, notFound: "Not found",
     notFoundDo: "Check the address, or find it in the list.", code: "Code", trace: "Trace id", banner: "You are offline. Reading works, and what you type stays on this device.",
-    screen: "This screen has a problem", screenDo: "Loading again mostly helps. If it stays, tell us the code.",
+    notIn: (encoding) => `The file cannot be read in the encoding ${encoding}. Save it as UTF-8 and bring it again.`, screen: "This screen has a problem", screenDo: "Loading again mostly helps. If it stays, tell us the code.",
     signIn: "Please sign in", signInDo: "An API key (ps_…) or a token (JWT) of your company's sign-in opens a session in this browser.", key: "API key", token: "Token (JWT)", signInWith: "Sign in with", signInButton: "Sign in",
   },
   state: {

@@ -22,7 +22,7 @@ export const ko = {
     failed: "불러오지 못했어요", offline: "연결이 끊겼어요. 보던 내용은 남아 있어요", offlineDo: "네트워크를 확인하고 다시 시도하세요.",
     forbidden: (what: string) => `이 화면을 보려면 ${what} 권한이 필요해요`, notFound: "찾을 수 없어요",
     notFoundDo: "주소를 확인하거나 목록에서 다시 찾아보세요.", code: "코드", trace: "추적 번호", banner: "오프라인이에요. 읽기는 되고, 적은 내용은 이 기기에 남아요.",
-    screen: "이 화면에 문제가 생겼어요", screenDo: "다시 불러오면 대개 풀려요. 계속되면 코드와 함께 알려 주세요.",
+    notIn: (encoding: string) => `이 파일은 ${encoding} 인코딩으로 읽히지 않아요. UTF-8로 저장해서 다시 가져오세요.`, screen: "이 화면에 문제가 생겼어요", screenDo: "다시 불러오면 대개 풀려요. 계속되면 코드와 함께 알려 주세요.",
     signIn: "로그인이 필요해요", signInDo: "API 키(ps_…)나 회사 로그인의 토큰(JWT)을 넣으면 이 브라우저에 세션이 생겨요.", key: "API 키", token: "토큰 (JWT)", signInWith: "무엇으로 들어가나요", signInButton: "들어가기",
   },
   state: {

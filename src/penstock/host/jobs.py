@@ -25,19 +25,25 @@ from penstock.store.run_store import Batch
 #: the name of the effect, where others have that of an executor
 JOB = "job"
 LONGEST_TYPE, MOST_RETRIES = 200, 1000
+#: of a text that is taken for a number: Python refuses to read thousands of digits
+_LONGEST_NUMBER = 20
 #: what a job's own priority adds to that of its run; the smaller ones are taken first
 PRIORITY = {"high": -500, "normal": 0, "low": 500}
 _pack = msgspec.msgpack.Encoder().encode
 
 
+#: whoever is told of every commit
+OnFacts = list[Callable[[LoadedRun, list[F.Fact], int, int], None]]
+
+
 class Jobs:
-    """`answer` takes the outcome of a job that cannot be made; who waits for jobs of a type is told of new ones."""
+    """`answer` takes the outcome of a job that cannot be made; who waits for jobs of a type is told of new ones.
+    `on_facts` tells of every commit: asked for only while somebody waits."""
 
     def __init__(self, store: JobStore, answer: Callable[[Ask, Outcome, int], None], now: Callable[[], int]) -> None:
         self.store, self.answer, self.now = store, answer, now
         self.waiting: dict[tuple[str, str], dict[asyncio.Future[None], None]] = {}  # by tenant and type
-        #: who hears of every turn; it is one of them while somebody waits, so that other turns take no step more
-        self.listeners: list[Callable[[LoadedRun, list[F.Fact], int, int], None]] = []
+        self.on_facts: OnFacts = []
         self.closing = False
         self.asked_at: dict[tuple[str, str, str], int] = {}  # by tenant, type and worker: as the store has it
 
@@ -109,21 +115,22 @@ class Jobs:
     def next_of(self, tenant: str, types: Iterable[str]) -> asyncio.Future[None]:
         """Done when there may be a job; asked for before looking, so that none is missed."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if not self.waiting:
+            self.on_facts.append(self.told)
         for type in types:
             self.waiting.setdefault((tenant, type), {})[future] = None
-        if self.told not in self.listeners:
-            self.listeners.append(self.told)
         return future
 
     def not_any_more(self, tenant: str, types: Iterable[str], future: asyncio.Future[None]) -> None:
+        had = bool(self.waiting)
         for type in types:
             held = self.waiting.get((tenant, type))
             if held is not None:
                 held.pop(future, None)
                 if not held:
                     del self.waiting[tenant, type]
-        if not self.waiting and self.told in self.listeners:
-            self.listeners.remove(self.told)
+        if had and not self.waiting:
+            self.on_facts.remove(self.told)
 
 
 def job_row(live: LoadedRun, run: Run, firing: Firing, now: int) -> JobRow | Outcome:
@@ -160,7 +167,7 @@ def _name(node: CNode) -> str:
 
 
 def _retries(value: Any) -> int | None:
-    if isinstance(value, str) and value.strip().isdecimal():
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and value.strip().isdecimal():
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -138,7 +138,7 @@ class EngineParts:
         turns.rows.outbox = self.outbox
         if not self.dispatch.performs_jobs:
             turns.rows.jobs = self.jobs
-            self.jobs.listeners = turns.on_facts
+            self.jobs.on_facts = turns.on_facts
         turns.rows.runtimes = self.outbox.runtimes = self.runtimes
         waiting = self.dispatch.waiting
         self.timers.on_clock_back += [

@@ -121,7 +121,7 @@ Verdict = Literal["taken", "same", "stale", "over", "missing"]
 class JobStore(Protocol):
     def activate_jobs(self, asked: Activation, now: int) -> list[JobRow]:
         """Jobs that wait, the most urgent and then the oldest first: from now on the worker has them. Costs those that
-        it gets, and those whose locks or delays are over."""
+        it gets, and those whose locks or delays are over; one that somebody is answering just now is left to him."""
         ...
 
     def extend_job(self, tenant: str, id: str, token: str, until: int) -> Verdict: ...
@@ -174,7 +174,8 @@ class SqlJobs(Sql):
     def activate_jobs(self, asked: Activation, now: int) -> list[JobRow]:
         taken = list[JobRow]()
         with self.transaction():
-            self._execute(f"UPDATE job SET state={FREED},due_at=NULL WHERE due_at IS NOT NULL AND due_at<=?", (now,))
+            over = f"SELECT id FROM job WHERE due_at IS NOT NULL AND due_at<=?{self.SKIP_LOCKED}"
+            self._execute(f"UPDATE job SET state={FREED},due_at=NULL WHERE id IN ({over})", (now,))
             for type in asked.types:
                 if (room := asked.limit - len(taken)) <= 0:
                     break

@@ -206,6 +206,18 @@ async def test_four_eyes_hold_for_the_whole_drawing(tmp_path: Path) -> None:
 
 
 @awaited
+async def test_where_the_tenant_asks_for_four_eyes_a_drawing_waits(tmp_path: Path) -> None:
+    """P-X.23: whoever releases it need not say so."""
+    async with Penstock(tmp_path / "s.db") as door:
+        door.load_sample()
+        door.register("config", "tenant", {"release": {"four_eyes": True}})
+        drafts = Drafts(door)
+        done = await drafts.release((await drafts.bring(calling(), by="kim")).draft.id, by="kim")
+        assert [one.release.status for one in done.definitions] == ["pending_approval", "pending_approval"]
+        assert done.draft.status == "released"
+
+
+@awaited
 async def test_a_released_draft_is_closed(tmp_path: Path) -> None:
     """P-X.8: it stays readable, and only another import goes on from it."""
     async with Penstock(tmp_path / "s.db") as door:

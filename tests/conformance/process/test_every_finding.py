@@ -111,6 +111,9 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
                                 "/gateways/0/conditions/G>X"),
     "a loop without a choice": (process([event("S", "start"), task("A"), task("B")], ["S>A", "A>B", "B>A"]),
                                 "cycle_without_choice", "/activities/0"),
+    "a loop through a parallel gateway": (
+        process([event("S", "start"), task("A"), gateway("G", "parallel")], ["S>A", "A>G", "G>A"]),
+        "cycle_without_choice", "/activities/0"),
     "no such role": (process([task("A", role="q")], [], roles=[{"id": "r", "name": "R"}]), "unknown_role",
                      "/activities/0/role"),
     "no such rule": (process([task("A")], [], roles=[{"id": "r", "name": "R", "assignment_rule": "random"}]),

@@ -118,6 +118,13 @@ def test_nothing_is_dropped_and_what_nobody_knows_is_told() -> None:
     assert [f.rule for f in check_document(source(LEAVE), name="p.json")[1] if f.severity == "error"] == []
 
 
+def test_a_kind_of_process_that_is_none_of_ours_is_kept() -> None:
+    """P-2.2.9, P-X.25: it is no error, and stands in the file as it came."""
+    data = read({**LEAVE, "type": "hr-flow"})
+    assert "type" not in data and data["extensions"]["process_gpt"][""]["type"] == "hr-flow"
+    assert read({**LEAVE, "type": "sub"})["type"] == "sub"
+
+
 def test_places_are_those_of_the_file() -> None:
     """P-X.35: a finding has the line on which the part stands in Process-GPT's own JSON."""
     broken = {**LEAVE, "sequences": [*LEAVE["sequences"], {"id": "lost", "source": "book", "target": "nowhere"}]}

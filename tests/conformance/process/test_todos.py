@@ -657,3 +657,12 @@ def test_a_large_drawing_is_answered_quickly() -> None:
         drawn = answered(drawn, todo.key, todo.proposals[0].answer)
     assert time.process_time() - began < 2, "well under a second on an idle machine"
     assert todos_of(drawn) == []
+
+
+def test_a_flow_that_leads_nowhere_is_named() -> None:
+    """P-X.25: what is wrong with a flow is at the flow, by its name, also where its end is not said at all."""
+    nowhere = flow("lost", "look", "ghost", "weiter")
+    for written in (nowhere, nowhere.replace(' targetRef="ghost"', "")):
+        todos = todos_of(drawing(f'<userTask id="look" name="Look"/>{written}'))
+        (todo,) = [todo for todo in todos if todo.kind == "finding"]
+        assert (todo.element, todo.element_type, todo.name) == ("lost", "sequenceFlow", "weiter")

@@ -4,6 +4,7 @@ import { FileInput, Pencil } from "lucide-react";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { useGet } from "../../api/cache";
 import { newKey } from "../../api/client";
+import { fileText } from "../../api/fileText";
 import type { Definition, Page } from "../../api/types";
 import { Ago, Badge, Button, Tag } from "../../components";
 import { toast } from "../../components/toast";
@@ -60,7 +61,7 @@ export function ImportButton(): ReactNode {
     setBusy(true);
     setProblem(null);
     try {
-      const draft = await importFile(chosen.name, await chosen.text(), newKey());
+      const draft = await importFile(chosen.name, await fileText(chosen, t.error.notIn), newKey());
       toast(d.imported);
       go(pageOf(draft, draft.version));
     } catch (error) {

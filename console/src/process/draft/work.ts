@@ -2,6 +2,7 @@
 import { useCallback, useRef, useState } from "react";
 import { useGet } from "../../api/cache";
 import { ApiError, call } from "../../api/client";
+import { fileText } from "../../api/fileText";
 import type { Dict } from "../../api/types";
 import { toast } from "../../components/toast";
 import { errorText } from "../../words/errorText";
@@ -110,8 +111,7 @@ export function useDraftWork(id: string): { work: DraftWork | null; error: unkno
       return true;
     },
     replace: async (file) => {
-      const body = await file.text();
-      const after = await attempt((draft) => replaceFile(draft, file.name, body), null);
+      const after = await attempt(async (draft) => replaceFile(draft, file.name, await fileText(file, t.error.notIn)), null);
       if (after) { setUndone([]); toast(d.replaced); }
       return after !== null;
     },

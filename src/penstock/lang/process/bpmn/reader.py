@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from penstock.errors import DocumentUnreadable, Place
 from penstock.lang.document import Mark
-from penstock.lang.process.bpmn import dialects, vendor_forms, vendor_tasks, vendors
+from penstock.lang.process.bpmn import dialects, entry_parts, vendor_forms, vendor_tasks, vendors
 from penstock.lang.process.bpmn.file_index import FileIndex, tree_of
 from penstock.lang.process.bpmn.global_tasks import as_drawn_here, called_task, called_tasks, why_not
 from penstock.lang.process.bpmn.instances import instances
@@ -21,7 +21,6 @@ from penstock.lang.process.bpmn.vocabulary import (
     EVENT_DECLARATIONS,
     GATEWAYS,
     KEPT_ELEMENTS,
-    PENSTOCK,
     POSITIONS,
     REFERENCES,
     STANDARD,
@@ -97,7 +96,7 @@ class _Reader:
         return self._result(top, process)
 
     def _result(self, top: dict[str, Any], process: XmlElement) -> tuple[dict[str, Any], Mark]:
-        data, marks = dict(top), _marks(top, process)
+        data, marks = dict(top), entry_parts.marks(top, process)
         roles = data.get("roles", [])
         if self.roles and isinstance(roles, list):
             known = {str(role.get("id")) for role in roles if isinstance(role, dict)}
@@ -105,10 +104,10 @@ class _Reader:
         if "roles" in data:
             marks["roles"] = mark_of(process)
         self._add_known_left_out(data.pop("left_out", None), process)
-        _reorder(self.collections, self.corrections.get("$order"))
+        entry_parts.reorder(self.collections, self.corrections.get("$order"))
         for name, entries in self.collections.items():
             data[name] = [entry for entry, _ in entries]
-            lines = [_mark(entry, node) for entry, node in entries]
+            lines = [entry_parts.mark(entry, node) for entry, node in entries]
             marks[name] = Mark(process.line, process.column, lines)
         numbered = self.index.planes_of(process) if self.whole_file else enumerate(self.index.planes)
         if planes := [plane for _, plane in numbered]:
@@ -120,7 +119,7 @@ class _Reader:
         instead = self.corrections.get("$instead")
         for name, value in instead.items() if isinstance(instead, dict) else ():
             data[name], marks[name] = value, mark_of(process)
-        _remove(data, self.corrections)
+        entry_parts.remove(data, self.corrections)
         items = {name: (mark.line, mark.column, mark) for name, mark in marks.items() if name in data}
         return data, Mark(process.line, process.column, items)
 
@@ -285,7 +284,7 @@ class _Reader:
         node = drawn if task is None else as_drawn_here(task, drawn)
         id, tag = self._id(drawn), node.name
         entry: dict[str, Any] = {"id": id, "name": node.get("name") or id, "type": TASKS[tag], "bpmn": tag}
-        entry |= _described(node, parent)
+        entry |= entry_parts.described(node, parent)
         if task is not None:
             entry["global_task"] = task.get("id")
         if node.get("default"):
@@ -361,7 +360,7 @@ class _Reader:
             entry["all_events"] = True
         if node.get("default"):
             entry["default"] = self._author_id(node.get("default"))
-        self._store("gateways", entry | _described(node, parent), node)
+        self._store("gateways", entry | entry_parts.described(node, parent), node)
 
     def _event(self, node: XmlElement, parent: str) -> None:
         entry: dict[str, Any] = {"id": self._id(node), "name": node.get("name"), "position": POSITIONS[node.name]}
@@ -377,7 +376,7 @@ class _Reader:
             entry["interrupting"] = False
         if entry.get("trigger") == "message" and (entry["position"] in ("catch", "boundary") or parent):
             entry |= self._correlation(entry.get("name_ref", ""))
-        return self._store("events", entry | _described(node, parent), node)
+        return self._store("events", entry | entry_parts.described(node, parent), node)
 
     def _definition(self, node: XmlElement) -> dict[str, Any]:
         trigger = TRIGGERS[node.name]
@@ -408,7 +407,7 @@ class _Reader:
             entry["name"] = node.get("name")
         if condition := self._formal(node, "conditionExpression", condition=True):
             entry["condition"] = condition
-        self._store("transitions", entry | _described(node, ""), node)
+        self._store("transitions", entry | entry_parts.described(node, ""), node)
 
     def _formal(self, node: XmlElement, name: str, *, condition: bool = False) -> str:
         """An expression of an element; its own language goes before that of the file."""
@@ -458,63 +457,8 @@ class _Reader:
         """An entry with what our settings say of it: they win over the element."""
         own = self.index.settings(node)
         entry |= {name: value for name, value in own.items() if not name.startswith("$")}
-        return _remove(entry, own)
+        return entry_parts.remove(entry, own)
 
     def _keep_extensions(self, node: XmlElement, id: str) -> None:
-        """Keeps a modeler's own attributes and extension elements as they were."""
-        attributes = {
-            f"{self.prefixes[space]}:{name}": value for (space, name), value in node.attributes.items()
-            if space and space not in STANDARD and space in self.prefixes
-        }  # fmt: skip
-        extension = node.first("extensionElements", BPMN)
-        inner = (
-            [to_xml(child, self.prefixes) for child in extension.children if child.space != PENSTOCK]
-            if extension is not None
-            else []
-        )
-        if attributes or inner:
-            extensions: dict[str, Any] = {"attributes": attributes} if attributes else {}
-            if inner:
-                extensions["elements"] = "".join(inner)
-            self.extensions.setdefault("elements", {})[id] = extensions
-
-
-def _reorder(collections: dict[str, list[tuple[dict[str, Any], XmlElement]]], order: Any) -> None:
-    """Entries as their author ordered them, where the file has them in another order."""
-    for name, ids in order.items() if isinstance(order, dict) else ():
-        places = {id: n for n, id in enumerate(ids) if isinstance(id, str)} if isinstance(ids, list) else {}
-        collections.get(name, []).sort(key=lambda item: places.get(str(item[0].get("id")), len(places)))
-
-
-def _remove(entry: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-    """Takes away what an element still says and its author does not."""
-    without = settings.get("$without")
-    for name in without if isinstance(without, list) else ():
-        entry.pop(str(name), None)
-    return entry
-
-
-def _described(node: XmlElement, parent: str) -> dict[str, Any]:
-    """The sub-process that an element lies in, and its documentation."""
-    described = {"parent": parent} if parent else {}
-    if text := node.child_text("documentation", BPMN):
-        described["documentation"] = text
-    return described
-
-
-# ---- places ----------------------------------------------------------------------------------------------------------
-
-
-def _mark(entry: dict[str, Any], node: XmlElement) -> Mark:
-    """The place of an entry: its fields have the place of the XML element, a condition its own."""
-    spots = {}
-    for name in entry:
-        at = node
-        if name == "condition":
-            at = node.first("conditionExpression", BPMN) or node
-        spots[name] = (at.line, at.column, mark_of(at))
-    return Mark(node.line, node.column, spots)
-
-
-def _marks(top: dict[str, Any], node: XmlElement) -> dict[str, Mark]:
-    return {name: mark_of(node) for name in top}
+        if kept := entry_parts.kept_extensions(node, self.prefixes):
+            self.extensions.setdefault("elements", {})[id] = kept

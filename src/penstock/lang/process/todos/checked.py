@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.errors import Finding
+from penstock.errors import Finding, Place
 from penstock.lang.compile import check_document
 from penstock.lang.contract import Resolve, Setting
 from penstock.lang.document import Document
@@ -178,6 +178,7 @@ def checked(drawing: Drawing, resolve: Resolve | None = None) -> CheckedDrawing:
             body or msgspec.json.encode(data), name=_file_name(data), language="process", resolve=called
         )
         calls = {str(entry.get("id")) for entry in _entries(data, "activities") if _called(entry) in own}
+        findings = [_without_line(finding) for finding in findings]
         return [f for f in findings if f.node not in calls or f.rule in _OF_CALLS or not f.message.startswith("In «")]
 
     processes = tuple(
@@ -185,6 +186,12 @@ def checked(drawing: Drawing, resolve: Resolve | None = None) -> CheckedDrawing:
         for data, body in given
     )
     return CheckedDrawing(drawing, processes, check)
+
+
+def _without_line(finding: Finding) -> Finding:
+    """What was checked is no text that anybody knows: its lines are those of no file."""
+    where = Place(finding.where.pointer)
+    return finding if where == finding.where else msgspec.structs.replace(finding, where=where)
 
 
 def _file_name(data: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from penstock.lang.process.todos.contract import Todo, TodoPlace, TodoType
 from penstock.lang.process.todos.edit import entries, refusal
 
 KIND = "finding"
+_FLOW = re.compile(r"/transitions/(\d{1,9})(?:/|\Z)")
 
 
 def remaining(drawing: CheckedDrawing, todos: Sequence[Todo], rules: dict[str, tuple[str, ...]]) -> Iterator[Todo]:
@@ -23,13 +25,25 @@ def remaining(drawing: CheckedDrawing, todos: Sequence[Todo], rules: dict[str, t
         for finding in process.findings:
             known = (process.id, finding.node, finding.rule) in taken or (finding.node, finding.rule) in covered
             if finding.severity == "error" and not known:
-                left.setdefault(finding.node, []).append(finding)
+                left.setdefault(finding.node or _flow_of(process, finding), []).append(finding)
         yield from (_todo(process, node, findings) for node, findings in left.items())
+
+
+def _flow_of(process: CheckedProcess, finding: Finding) -> str:
+    """The id of the flow that a finding is about; "" where it is about none."""
+    match = _FLOW.match(finding.where.pointer)
+    flows = process.data.get("transitions")
+    flow = flows[int(match[1])] if match and isinstance(flows, list) and int(match[1]) < len(flows) else None
+    id = flow.get("id") if isinstance(flow, dict) else None
+    return id if isinstance(id, str) else ""
 
 
 def _todo(process: CheckedProcess, node: str, findings: list[Finding]) -> Todo:
     element = process.elements.get(node)
-    listed = {str(raw.get("id")): raw for raw in entries(process.data, "unsupported")}
+    listed = {
+        **{str(raw.get("id")): {**raw, "element": "sequenceFlow"} for raw in entries(process.data, "transitions")},
+        **{str(raw.get("id")): raw for raw in entries(process.data, "unsupported")},
+    }
     raw = listed.get(node, {})
     name = drawn_name(element) if element is not None else str(raw.get("name") or "")
     type = type_of_element(element) if element is not None else str(raw.get("element") or "process")
