@@ -16,7 +16,7 @@ TYPES = {
     "hook integrated_api",
     "process": "humanTask serviceTask scriptTask businessRuleTask sendTask receiveTask subProcess callActivity "
     "exclusiveGateway parallelGateway inclusiveGateway eventBasedGateway startEvent endEvent catchEvent throwEvent "
-    "boundaryEvent",
+    "boundaryEvent complexGateway adHocSubProcess transaction",
 }
 
 

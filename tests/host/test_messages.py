@@ -167,7 +167,7 @@ def test_a_message_that_has_begun_a_process_is_not_given_again(tmp_path: Path) -
     """P-X.25, H5: that it has begun one was lost; whoever has come to wait since then waits for the next message."""
     store = Sqlite(tmp_path / "s.db")
     house = House(store, tmp_path)
-    about = {"process": {"begins": {"trigger": "message", "message": "go"}}}
+    about = {"process": {"begins": {"trigger": "message", "name": "go"}}}
     net = Net(
         name="begun", language="process", declares=Declares(policies=about), nodes=(START, END),
         edges=(Edge(id="s>e", src="s", dst="e"),),
