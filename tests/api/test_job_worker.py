@@ -109,7 +109,8 @@ def test_what_cannot_be_sent_fails_the_job(server: Server, key: str) -> None:
     runs = {kind: begin(server, kind=kind) for kind in (*results, "poor", "details")}
     asyncio.run(worked(worker, lambda: seen.total() == 7))
     told = {kind: ended(server, run)["why"][0]["message"] for kind, run in runs.items()}
-    assert all(told[kind].startswith("what its handler gives is no JSON: ") for kind in ("object", "nan", "half", "poor"))
+    no_json = ("object", "nan", "half", "poor")
+    assert all(told[kind].startswith("what its handler gives is no JSON: ") for kind in no_json)
     assert all(told[kind].startswith("its answer was not taken: PS-4") for kind in ("huge", "large"))
     assert told["details"] == "closed for good ?"
 
