@@ -25,6 +25,7 @@ import contextlib
 import contextvars
 import functools
 import inspect
+import json
 import logging
 import os
 import signal
@@ -42,6 +43,8 @@ PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
 #: how much longer than it waits a request may take
 PATIENCE_S = 15.0
 _GONE = (404, 409)
+#: of a body that the server will not take another time, either
+_UNFIT = (400, 413, 422)
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -126,11 +129,11 @@ class JobClient:
     async def fail(self, job: Job, error: JobError) -> None:
         more = {} if error.retries is None else {"retries": error.retries}
         await self._answer(
-            job, "fail", message=str(error)[:4000], backoff_ms=_ms(error.backoff_s), details=error.details, **more
+            job, "fail", message=_short(str(error)), backoff_ms=_ms(error.backoff_s), details=error.details, **more
         )
 
     async def error(self, job: Job, error: BusinessError) -> None:
-        await self._answer(job, "error", code=error.code, message=error.message[:4000], variables=error.variables)
+        await self._answer(job, "error", code=error.code, message=_short(error.message), variables=error.variables)
 
     async def unlock(self, job: Job) -> None:
         """Given back: somebody else may take it."""
@@ -286,25 +289,33 @@ class JobWorker:
                     await client.unlock(job)
             return
         held.cancel()
-        await self._until_heard(job, lambda: answer(client))
+        refused = await self._until_heard(job, lambda: answer(client))
+        if refused is not None and refused.status in _UNFIT:
+            unfit = JobError(f"its answer was not taken: {refused}", retries=0)
+            await self._until_heard(job, lambda: client.fail(job, unfit))
 
     async def _answer_of(self, job: Job) -> Callable[[JobClient], Awaitable[None]]:
         """What is to be said of a job."""
         try:
             result = await self._called(self._handlers[job.type], job)
         except BusinessError as error:
+            if wrong := _no_json(error.variables):
+                return lambda client: client.fail(job, wrong)
             business = error
             return lambda client: client.error(job, business)
         except JobError as error:
             failed = error
+            failed.details = str(failed.details) if _no_json(failed.details) else failed.details
             return lambda client: client.fail(job, failed)
         except Exception as error:
             log.exception("the job %s of type %s failed", job.id, job.type)
             unexpected = JobError(f"{type(error).__name__}: {error}")
             return lambda client: client.fail(job, unexpected)
         if result is not None and not isinstance(result, dict):
-            wrong = JobError(f"its handler returned {type(result).__name__}, and not a dict or None", retries=0)
-            return lambda client: client.fail(job, wrong)
+            no_dict = JobError(f"its handler returned {type(result).__name__}, and not a dict or None", retries=0)
+            return lambda client: client.fail(job, no_dict)
+        if unsendable := _no_json(result):
+            return lambda client: client.fail(job, unsendable)
         return lambda client: client.complete(job, result)
 
     async def _called(self, handler: Callable[[Job], Any], job: Job) -> Any:
@@ -328,23 +339,37 @@ class JobWorker:
             except (ServerRefused, httpx2.HTTPError) as error:
                 log.warning("the job %s could not be held: %s", job.id, error)
 
-    async def _until_heard(self, job: Job, say: Callable[[], Awaitable[None]]) -> None:
-        """The same answer twice is taken once, so it is said until it was heard."""
+    async def _until_heard(self, job: Job, say: Callable[[], Awaitable[None]]) -> ServerRefused | None:
+        """The same answer twice is taken once, so it is said until it was heard. Gives what it was refused with."""
         pause, left = PAUSE_S, max(self.lock_s, self.grace_s)
         while True:
             try:
                 await say()
-                return
+                return None
             except JobLost as lost:
                 log.warning("the answer to job %s came too late: %s", job.id, lost)
-                return
+                return None
             except (ServerRefused, httpx2.HTTPError) as error:
                 if left <= 0 or isinstance(error, ServerRefused) and error.status < 500 and error.status != 429:
                     log.error("the answer to job %s was not taken: %s", job.id, error)
-                    return
+                    return error if isinstance(error, ServerRefused) else None
             await asyncio.sleep(pause)
             left -= pause
             pause = min(pause * 2, LONGEST_PAUSE_S)
+
+
+def _no_json(value: Any) -> JobError | None:
+    """The failure of a job whose result nobody can send."""
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as why:
+        return JobError(f"what its handler gives is no JSON: {why}", retries=0)
+    return None
+
+
+def _short(message: str) -> str:
+    """As long as the server takes it, without halves of characters, which names of files may have."""
+    return message[:4000].encode("utf-8", "replace").decode()
 
 
 def _ms(seconds: float) -> int:

@@ -87,6 +87,34 @@ def test_what_handlers_return_and_raise(server: Server, key: str) -> None:
     ]  # fmt: skip
 
 
+def test_what_cannot_be_sent_fails_the_job(server: Server, key: str) -> None:
+    """P-X.28: a result that is no JSON, or that the server does not take, is a failure that an operator sees, and no
+    job that is done again and again."""
+    worker, seen = JobWorker(server.url, key=key, at_once=7, wait_s=5), Counter[str]()
+    results: dict[str, Any] = {
+        "object": {"at": object()}, "nan": {"x": float("nan")}, "huge": {"n": 2**70}, "large": {"t": "x" * 2_000_000},
+        "half": {"t": "\ud800"},
+    }  # fmt: skip
+
+    @worker.handles("charge-card")
+    async def charge(job: Job) -> Any:
+        kind = job.variables["kind"]
+        seen[kind] += 1
+        if kind == "poor":
+            raise BusinessError("NO_MONEY", "the card is empty", {"at": object()})
+        if kind == "details":
+            raise JobError("closed for good \udcff", retries=0, details={"at": object()})
+        return results[kind]
+
+    runs = {kind: begin(server, kind=kind) for kind in (*results, "poor", "details")}
+    asyncio.run(worked(worker, lambda: seen.total() == 7))
+    told = {kind: ended(server, run)["why"][0]["message"] for kind, run in runs.items()}
+    no_json = ("object", "nan", "half", "poor")
+    assert all(told[kind].startswith("what its handler gives is no JSON: ") for kind in no_json)
+    assert all(told[kind].startswith("its answer was not taken: PS-4") for kind in ("huge", "large"))
+    assert told["details"] == "closed for good ?"
+
+
 def test_a_long_job_is_held_and_a_plain_function_works_in_a_thread(server: Server, key: str) -> None:
     """P-X.28: as long as its handler works nobody else gets it."""
     worker, done = JobWorker(server.url, key=key, lock_s=0.3, wait_s=5), threading.Event()

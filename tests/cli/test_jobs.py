@@ -61,3 +61,6 @@ def test_bad_input_is_told(penstock: Shell) -> None:
     assert bad["code"] == "PS-400-INPUT"
     late = penstock("jobs", "activate", "charge-card", "--wait", "61", "--json", code=2).error()
     assert late["code"] == "PS-400-INPUT"
+    for endless in ("inf", "nan"):
+        refused = penstock("jobs", "activate", "charge-card", "--lock", endless, "--json", code=2).error()
+        assert refused["code"] == "PS-400-INPUT"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -141,6 +142,8 @@ def _object(text: str | None) -> dict[str, Any]:
 
 
 def _ms(seconds: float) -> int:
+    if not math.isfinite(seconds):
+        raise BadInput(what="the time", why=f"{seconds} is no number of seconds")
     return round(seconds * 1000)
 
 

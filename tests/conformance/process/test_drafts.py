@@ -206,6 +206,18 @@ async def test_four_eyes_hold_for_the_whole_drawing(tmp_path: Path) -> None:
 
 
 @awaited
+@pytest.mark.parametrize("version", ["\N{SUPERSCRIPT TWO}", "9" * 5_000, "99", ""])
+async def test_a_call_of_a_version_that_there_is_not(tmp_path: Path, version: str) -> None:
+    """P-X.4: whatever stands behind the @ is a to-do."""
+    async with Penstock(tmp_path / "s.db") as door:
+        drafts = Drafts(door)
+        await drafts.release((await drafts.bring(decided("inner"), accept=True)).draft.id)
+        call = f'<callActivity id="c" name="Call" calledElement="inner@{version}"/>'
+        draft = (await drafts.bring(file(f'<process id="outer" name="Outer">{call}</process>'))).draft
+        assert [todo.kind for todo in draft.todos] == ["called_process"]
+
+
+@awaited
 async def test_where_the_tenant_asks_for_four_eyes_a_drawing_waits(tmp_path: Path) -> None:
     """P-X.23: whoever releases it need not say so."""
     async with Penstock(tmp_path / "s.db") as door:

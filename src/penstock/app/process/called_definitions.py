@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 #: how many definitions one may call, and those that these call
 _MOST = 500
+_VERSIONED = re.compile(r".*@[0-9]{1,9}\Z", re.DOTALL)
 #: P-X.4, P-X.23: what may be begun
 _RUNS = ("active", "approved", "deprecated")
 
@@ -53,7 +55,7 @@ def called_names(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _find(door: Queries, wanted: str) -> ReleaseRow | None:
-    name, _, version = wanted.rpartition("@") if wanted.rpartition("@")[2].isdigit() else (wanted, "", "")
+    name, _, version = wanted.rpartition("@") if _VERSIONED.match(wanted) else (wanted, "", "")
     rows = door.store.releases(door.tenant, name, kind="*") or _by_name(door, name)
     usable = [row for row in rows if row.status in _RUNS and row.kind not in ("mega", "major")]
     if version:
