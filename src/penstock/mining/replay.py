@@ -43,6 +43,7 @@ class Replayer:
     def __init__(self, model: FlowModel, most: int = MOST_STATES) -> None:
         self.model, self.most = model, most
         self.bounded = False
+        self.looked_at = 0  # states, for the last explanation
         self._known: dict[int, tuple[dict[str, tuple[int, ...]], bool]] = {}
         self._shortest: int | None = None
 
@@ -95,6 +96,7 @@ class Replayer:
         search = _Search(self, tuple(case))
         found = search.run()
         self.bounded |= search.bounded
+        self.looked_at = len(search.came)
         return found
 
 
