@@ -42,6 +42,8 @@ class FlowModel:
         self.initial, self.final = 1 << begin, 1 << final
         self.anywhere = frozenset(anywhere)
         self.labels = frozenset(node.label for node in self.nodes if node.label) | self.anywhere
+        #: labels that nothing asks for
+        self.optional = self.labels - {node.label for node in self.nodes if not node.optional}
         self.overfull = False
         self._readers: dict[int, list[int]] = {}
         for number, node in enumerate(self.nodes):
