@@ -3,8 +3,8 @@
 A deviation costs 1: an event that the model does not allow there, or an activity that the model asks for and the case
 does not have. Of explanations with the same cost the one whose deviations come latest is taken: what a case has done
 once as the model says is right, and what it does again is not. Before that, one is taken that leaves controls out, so
-that it is said when a case may have passed one by; and activities that are known to happen rather than others. The search looks at no more than `most` states for one
-case, and says so where that was not enough.
+that it is said when a case may have passed one by; and activities that happen in the log rather than others. The
+search looks at no more than `most` states for one case, and says so where that was not enough.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from penstock.mining.flow_model import FlowModel
 
 #: States that are looked at for one variant.
 MOST_STATES = 20_000
+#: For every state that is looked at, so many may be put off.
+_PUT_OFF = 10
 #: more than any place in a case
 _MUCH = 1 << 20
 #: Markings that are reached without an event from one marking.
@@ -138,10 +140,12 @@ class _Search:
             later, may_end = self.replayer.ahead(state[1])
             if state[0] == len(self.case) and may_end:
                 return Explanation(self._moves(state), total, False)
-            if len(self.came) >= self.replayer.most:
+            if len(self.came) >= self.replayer.most or number >= _PUT_OFF * self.replayer.most:
                 break
             cost = total - self.unknown[state[0]]
             for next_state, next_move in self._moves_from(state, later):
+                if next_state in self.came:
+                    continue
                 number += 1
                 all_cost = cost + (next_move.kind != "sync") + self.unknown[next_state[0]]
                 rank = early + self._rank(next_move)
@@ -168,6 +172,8 @@ class _Search:
             found += [((at + 1, after), Move("sync", activity, at)) for after in later.get(activity, ())]
             found.append(((at + 1, marking), Move("log", activity, at)))
         for activity, markings in later.items():
+            if activity in self.model.optional:
+                continue  # the model goes on without it, too
             found += [((at, after), Move("model", activity, at)) for after in markings]
         return found
 

@@ -82,7 +82,12 @@ class DefinitionEdit:
         if not self.ways_in(first):
             self._with_start(first)
         opened, closed = self._gateway("parallel", first), self._gateway("parallel", first)
-        self._before(first, opened)
+        if len(self.ways_in(first)) > 1:  # they meet before the ways part: a parallel gateway would wait for all
+            met = self._gateway("exclusive", first)
+            self._before(first, met)
+            self._flow(met, opened)
+        else:
+            self._before(first, opened)
         if not self._after(second, closed):
             return False
         self._lead(between[0], closed)
