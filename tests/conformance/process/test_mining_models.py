@@ -148,6 +148,35 @@ def test_a_proposal_keeps_the_base_and_adds_what_happened() -> None:
     assert propose_model(CLAIM, {(R, S, P, N): 40}).definition["transitions"] == CLAIM["transitions"]
 
 
+def test_an_optional_step_comes_beside_what_follows_it() -> None:
+    """Console 14.8, picture mining-diff: «Pay?» becomes inclusive, Notify comes in any case, and both meet in a join."""
+    base = process(
+        [task("a"), gateway("whose", conditions={"ours": "x == 1", "theirs": "x == 2"}), task("grant"),
+         gateway("pay", conditions={"yes": "y == 1", "no": "y == 2"}), task("money"), task("tell")],
+        ["a>whose", ("whose>grant", {"name": "ours"}), ("whose>tell", {"name": "theirs"}), "grant>pay",
+         ("pay>money", {"name": "yes"}), ("pay>tell", {"name": "no"}), "money>tell"],
+    )  # fmt: skip
+    log = {("a", "grant", "money", "tell"): 80, ("a", "grant", "tell"): 20, ("a", "tell"): 20}
+    made = propose_model(base, {**log, ("a", "grant", "tell", "money"): 8})
+    assert made.conformance.fitting == 128 and made.conformance.precision > 0.8
+    changed = {one["id"]: one for one in made.definition["gateways"]}
+    assert changed["pay"]["type"] == "inclusiveGateway" and changed["pay"]["conditions"]["yes"] == "y == 1"
+    assert changed["whose"] == base["gateways"][0]
+    assert made.definition["activities"] == base["activities"] and can_run(made.definition)
+
+
+def test_a_way_is_not_taken_out_where_a_run_could_get_stuck() -> None:
+    """P-7.5.1: of three conditions without a default each is needed; with a default one may go."""
+    ways = ["g>a", "g>b", "g>c", "a>e", "b>e", "c>e"]
+    elements = [task("a"), task("b"), task("c"), task("e")]
+    needed = process([gateway("g", conditions={"a": "x == 1", "b": "x == 2", "c": "x == 3"}), *elements], ways)
+    free = process([gateway("g", conditions={"a": "x == 1", "b": "x == 2", "default": "c"}), *elements], ways)
+    log = {("a", "e"): 60, ("c", "e"): 60}
+    assert len(propose_model(needed, log).definition["activities"]) == 4
+    assert [one["id"] for one in propose_model(free, log).definition["activities"]] == ["a", "c", "e"]
+    assert len(propose_model(free, {("a", "e"): 20, ("c", "e"): 20}).definition["activities"]) == 4
+
+
 @pytest.mark.parametrize(
     ("control", "learned"),
     [
