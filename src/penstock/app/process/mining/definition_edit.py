@@ -13,11 +13,12 @@ _Entry = dict[str, Any]
 class DefinitionEdit:
     """A copy of a definition; each method changes it, or gives False and changes nothing where that cannot be drawn."""
 
-    def __init__(self, definition: Mapping[str, Any]) -> None:
+    def __init__(self, definition: Mapping[str, Any], step: int = 1) -> None:
+        """`step` is part of the ids of what is added: what was added together is told together."""
         self.data: dict[str, Any] = deepcopy(dict(definition))
         for name in (*_COLLECTIONS, "transitions"):
             self.data[name] = list(self.data.get(name) or ())
-        self.added = 0
+        self.added, self.step = 0, step
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -138,7 +139,7 @@ class DefinitionEdit:
         if not self._after(second, closed):
             return False
         self._lead(between[0], closed)
-        for begin, end in ((opened, first), (opened, second), (second, closed)):
+        for begin, end in ((opened, first), (opened, second)):
             self._flow(begin, end)
         return True
 
@@ -295,7 +296,7 @@ class DefinitionEdit:
         taken = set(self._ids())
         while True:
             self.added += 1
-            if (id := f"mined_{kind}{self.added}") not in taken:
+            if (id := f"mined{self.step}_{kind}{self.added}") not in taken:
                 return id
 
     def _ids(self) -> Iterator[str]:
