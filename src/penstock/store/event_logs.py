@@ -67,10 +67,10 @@ class SqlEventLogs(Sql):
         return None if row is None else _row(row)
 
     def event_logs(self, tenant: str, *, process: str | None = None) -> list[EventLogRow]:
-        sql, values = f"SELECT {_LISTED} FROM event_log WHERE tenant=?", (tenant,)
-        if process is not None:
-            sql, values = f"{sql} AND process=?", (tenant, process)
-        return [_row(row) for row in self._rows(f"{sql} ORDER BY added_at DESC,id", values)]
+        asked = {"tenant=?": tenant, "process=?": process}
+        some = {text: value for text, value in asked.items() if value is not None}
+        sql = f"SELECT {_LISTED} FROM event_log WHERE {' AND '.join(some)} ORDER BY added_at DESC,id"
+        return [_row(row) for row in self._rows(sql, tuple(some.values()))]
 
     def count_event_logs(self, tenant: str) -> int:
         return int(self._one("SELECT count(*) FROM event_log WHERE tenant=?", (tenant,)) or 0)
