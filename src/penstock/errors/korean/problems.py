@@ -223,6 +223,10 @@ ERRORS: dict[str, tuple[str, str]] = {
         "초안 «{draft}»: 할 일이 {count}개 남았어요. 첫째: {first}.",
         "답하거나 제안을 받으세요. `penstock process draft ID`가 목록을 보여요.",
     ),
+    "EventLogsTooMany": (
+        "이벤트 로그가 {limit}개예요. 더는 둘 수 없어요.",
+        "`penstock mine logs --remove ID`로 하나를 지우세요. 설정은 `limits.event_logs`예요.",
+    ),
     "ProcessBranch": ("이 결과로는 «{node}»에서 나갈 길이 없어요. 바뀐 것은 없어요.", "조건이 받는 결과를 주세요."),
     "ProcessChanged": ("{what}: 바뀌었어요. 버전이 {given} 아니라 {version}이에요.", "다시 보고 결정하세요."),
     "ProcessInvalid": ("프로세스에 오류가 {count}개 있어요. 첫째: {first}.", "검사 결과를 하나씩 고쳐 주세요."),
