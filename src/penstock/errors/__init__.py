@@ -65,6 +65,8 @@ from penstock.errors.feel import FeelSyntaxError as FeelSyntaxError
 from penstock.errors.jobs import JobLockLost as JobLockLost
 from penstock.errors.jobs import JobNotFound as JobNotFound
 from penstock.errors.jobs import JobOver as JobOver
+from penstock.errors.mined_models import LogTooLarge as LogTooLarge
+from penstock.errors.mined_models import MinerFailed as MinerFailed
 from penstock.errors.operations import AuditKeyUnreadable as AuditKeyUnreadable
 from penstock.errors.operations import BreakerNotFound as BreakerNotFound
 from penstock.errors.operations import CheckpointKeyMissing as CheckpointKeyMissing

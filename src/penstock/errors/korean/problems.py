@@ -187,6 +187,14 @@ ERRORS: dict[str, tuple[str, str]] = {
     "SimulationNotFound": ("시뮬레이션 «{id}»이(가) 없어요.", "시뮬레이션 목록을 보세요."),
     "JudgmentNotFound": ("판정 «{judgment}»이(가) 없어요.", "판정 목록에서 확인하세요."),
     "LetterNotFound": ("실행 «{run}»: 실패 보관함에 없어요.", "실패 보관함 목록을 보세요."),
+    "LogTooLarge": (
+        "기록으로 모델을 만들 수 없어요. {what}: {count}개가 있고 {limit}개까지 돼요.",
+        "기간을 줄이거나, 드문 활동을 빼거나, 빼도 되는 잡음을 정해 주세요.",
+    ),
+    "MinerFailed": (
+        "pm4py가 답하지 않았어요: {why}.",
+        "변형을 줄이거나 시간을 더 주세요. Penstock이 만드는 모델과 적합도에는 pm4py가 필요 없어요.",
+    ),
     "MediaWrong": ("본문이 «{given}» 형식이에요. JSON만 받아요.", "Content-Type: application/json으로 보내세요."),
     "MessageInvalid": (
         "메시지를 쓸 수 없어요: {why}.",
