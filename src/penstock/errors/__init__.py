@@ -51,6 +51,14 @@ from penstock.errors.documents import LanguageUnknown as LanguageUnknown
 from penstock.errors.documents import ThingInvalid as ThingInvalid
 from penstock.errors.documents import TrialTooLarge as TrialTooLarge
 from penstock.errors.documents import TrialTooLong as TrialTooLong
+from penstock.errors.event_logs import EventLogCaseMissing as EventLogCaseMissing
+from penstock.errors.event_logs import EventLogColumns as EventLogColumns
+from penstock.errors.event_logs import EventLogEmpty as EventLogEmpty
+from penstock.errors.event_logs import EventLogTooLarge as EventLogTooLarge
+from penstock.errors.event_logs import EventLogTruncated as EventLogTruncated
+from penstock.errors.event_logs import EventLogUnknown as EventLogUnknown
+from penstock.errors.event_logs import EventLogUnreadable as EventLogUnreadable
+from penstock.errors.event_logs import EventLogZones as EventLogZones
 from penstock.errors.expressions import ExprDivisionByZero as ExprDivisionByZero
 from penstock.errors.expressions import ExprError as ExprError
 from penstock.errors.expressions import ExprLimit as ExprLimit
