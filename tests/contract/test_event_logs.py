@@ -12,7 +12,7 @@ from tests.contract.store_suite import Kit
 def a_log(id: str = "a", **more: Any) -> EventLogRow:
     given: dict[str, Any] = {
         "tenant": "t", "id": id, "name": "claims.xes", "process": None, "sha256": id * 4, "size": 9, "cases": 2,
-        "events": 5, "begin_at": 1, "end_at": 8, "added_by": "kim", "added_at": 10, "body": b"\x1f\x8b\x00",
+        "events": 5, "begin_at": 1, "end_at": 8, "reading": None, "added_by": "kim", "added_at": 10, "body": b"\x1f\x8b\x00",
     }  # fmt: skip
     return EventLogRow(**{**given, **more})
 
@@ -29,7 +29,7 @@ def test_a_log_is_kept_whole_and_listed_without_its_body(kit: Kit) -> None:
     assert store.event_log("t", "a") == a_log() and store.event_log("u", "b") is None
     assert store.event_logs("t") == [a_log("b", process="claims", added_at=20, body=b""), a_log(body=b"")]
     assert [row.id for row in store.event_logs("t", process="claims")] == ["b"]
-    assert store.put_event_log(a_log(process="claims", begin_at=None, end_at=None, added_by=None), 9)
+    assert store.put_event_log(a_log(process="claims", begin_at=None, end_at=None, reading="{}", added_by=None), 9)
     assert [row.id for row in store.event_logs("t", process="claims")] == ["b", "a"]
     assert store.count_event_logs("t") == 2 and store.every_tenant() == ["t", "u"]
     assert store.drop_event_log("t", "a") and not store.drop_event_log("t", "a")

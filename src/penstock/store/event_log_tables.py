@@ -19,6 +19,7 @@ EVENT_LOG = Table(
         _c("events", "int", "how many"),
         _c("begin_at", "int", "the first event, milliseconds since 1970", null=True),
         _c("end_at", "int", "the last event, milliseconds since 1970", null=True),
+        _c("reading", "text", "columns and zone that it is read with, JSON; none: as its content says", null=True),
         _c("added_by", "text", "who has brought it", null=True),
         _c("added_at", "int", "milliseconds since 1970"),
         _c("body", "blob", "the file, gzip"),

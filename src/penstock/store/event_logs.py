@@ -23,6 +23,7 @@ class EventLogRow(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     begin_at: int | None
     end_at: int | None
+    reading: str | None
     added_by: str | None
     added_at: int
     body: bytes = b""

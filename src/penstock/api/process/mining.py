@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from penstock.api import paging
+from penstock.api.problems import finding_body
 from penstock.api.process import mining_shapes as shape
 from penstock.api.process.error_words import InProcessWords, same_tenant
 from penstock.api.replies import reply
@@ -18,7 +19,7 @@ from penstock.api.time_fields import moment
 from penstock.app.penstock import Penstock
 from penstock.app.process.definitions import approval_of
 from penstock.app.process.mining.discovery import Discovery, Proposal
-from penstock.app.process.mining.logs import EventLogs
+from penstock.app.process.mining.logs import EventLogs, Reading
 from penstock.app.process.mining.maps import Maps, Source
 from penstock.app.process.mining.model_evidence import evidence_of
 from penstock.app.process.mining.overview import Overview, map_body, share
@@ -47,7 +48,7 @@ def _source(door: Penstock, id: str, log: str | None, first: str | None, last: s
 
 
 def _log_body(row: EventLogRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in EventLogRow.__struct_fields__ if name not in ("tenant", "body")}
+    return {name: getattr(row, name) for name in EventLogRow.__struct_fields__ if name not in ("tenant", "reading", "body")}
 
 
 @router.get("/mining", response_model=shape.MinedPage, summary="Processes and logs that have a history to look at")
@@ -70,9 +71,10 @@ async def bring_event_log(asked: shape.LogAsked, door: Door, who: Caller = may("
         data = base64.b64decode(asked.content_base64, validate=True)
     except ValueError:
         raise ProcessUnreadable(why="«content_base64» is no base64.") from None
-    done = await EventLogs(door).add(data, asked.name, process=asked.process, by=who.user)
+    done = await EventLogs(door).add(data, asked.name, process=asked.process, reading=Reading({**asked.columns}, asked.zone), by=who.user)
+    body = {**_log_body(done.log), "warnings": [finding_body(finding) for finding in done.findings]}
     where = {"Location": f"/api/v1/processes/mining/{done.log.id}"}
-    return reply(shape.EventLogOut, _log_body(done.log), status=201 if done.new else 200, headers=where)
+    return reply(shape.EventLogOut, body, status=201 if done.new else 200, headers=where)
 
 
 @router.get("/mining/logs", response_model=shape.EventLogPage, summary="The event logs that were brought, newest first")

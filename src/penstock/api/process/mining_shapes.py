@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from penstock.api.bodies import RequestBody, ResponseBody
+from penstock.api.problems import FoundOut
 from penstock.api.process.definition_shapes import Name
 from penstock.api.time_fields import Moment
 from penstock.app.process.mining.overview import MinedLine, PendingModel
 from penstock.mining.activity_map import ActivityStats, Bottleneck, FlowStats, Handover, Rework
 
 _LOG = "Y2FzZSxhY3Rpdml0eSx0aW1lCjEsQSwyMDI2LTExLTAxVDA5OjAwOjAwWgo="
+
+
+ColumnOf = Literal["case", "activity", "time", "start", "resource", "lifecycle", "mode", "instance", "paused"]
 
 
 class LogAsked(RequestBody):
@@ -25,6 +29,12 @@ class LogAsked(RequestBody):
     name: Name
     content_base64: Annotated[str, Field(min_length=1, max_length=400_000_000)]
     process: Name | None = Field(None, description="The process whose cases they are.")
+    columns: dict[ColumnOf, Name] = Field(
+        {}, max_length=9, description="Of CSV: what the columns are called, where their names do not say what they hold."
+    )
+    zone: Annotated[str, Field(max_length=64)] | None = Field(
+        None, description="What times without a zone mean.", examples=["Asia/Seoul"]
+    )
 
 
 class DiscoverAsked(RequestBody):
@@ -48,6 +58,7 @@ class EventLogOut(ResponseBody):
     end_at: Moment | None
     added_by: str | None
     added_at: Moment
+    warnings: list[FoundOut] = []
 
 
 class EventLogPage(ResponseBody):

@@ -7,18 +7,18 @@ import gzip
 import hashlib
 import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from penstock.app.access.candidates import Who, id_of
 from penstock.app.process.definitions import Processes
-from penstock.errors import EventLogsTooMany, EventLogTooLarge, ProcessNotFound
-from penstock.host.limits import Limits
+from penstock.errors import EventLogsTooMany, EventLogTooLarge, Finding, ProcessNotFound
+from penstock.host.limits import Limits, TenantLimits
 from penstock.mining.activity_map import ActivityMap, activity_map
 from penstock.mining.event import Case
-from penstock.mining.read_log import read_log
+from penstock.mining.event_logs import EventLog, read_log
+from penstock.mining.log_options import LogOptions
 from penstock.store.event_logs import EventLogRow
 
 if TYPE_CHECKING:
@@ -29,11 +29,19 @@ _NAME = 200
 _GZIP = b"\x1f\x8b"
 
 
+class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a file is read, where its content does not say it: names of columns, and the zone of times without one."""
+
+    columns: dict[str, str] = {}
+    zone: str | None = None
+
+
 class Imported(msgspec.Struct, frozen=True):
-    """`new`: false where the same file is there already."""
+    """`new`: false where the same file is there already, read in the same way."""
 
     log: EventLogRow
     new: bool
+    findings: tuple[Finding, ...] = ()
 
 
 class EventLogs:
@@ -59,55 +67,59 @@ class EventLogs:
         begins = [log.id for log in self.each() if log.id.startswith(id)] if row is None and len(id) >= 4 else []
         return self.door.store.event_log(self.door.tenant, begins[0]) if len(begins) == 1 else row
 
-    async def add(self, data: bytes, name: str, *, process: str | None = None, by: Who | None = None) -> Imported:
+    async def add(
+        self, data: bytes, name: str, *, process: str | None = None, reading: Reading | None = None,
+        by: Who | None = None,
+    ) -> Imported:  # fmt: skip
         """Nothing is kept of a log that cannot be read. `process`: whose cases they are. The same file again is the
         same log, under its new name and process."""
         if process is not None:
             process = Processes(self.door).get(process).name
-        if len(data) > self.limits["event_log_bytes"]:
-            raise EventLogTooLarge(limit=self.limits["event_log_bytes"], what="bytes", where=name)
+        how = None if reading in (None, Reading()) else msgspec.json.encode(reading).decode()
         sha = hashlib.sha256(data).hexdigest()
-        known = self.door.store.event_log(self.door.tenant, sha[:_ID])
+        id = hashlib.sha256(f"{sha} {how or ''}".encode()).hexdigest()[:_ID]
+        known, findings = self.door.store.event_log(self.door.tenant, id), tuple[Finding, ...]()
+        by_name = None if by is None else id_of(by)
         if known is None:
-            found, body = await asyncio.to_thread(self._read, data, name)
-        row = EventLogRow(
-            tenant=self.door.tenant, id=sha[:_ID], name=_shown(name), process=process, sha256=sha, size=len(data),
-            cases=found.cases if known is None else known.cases, events=found.events if known is None else known.events,
-            begin_at=found.begin if known is None else known.begin_at, end_at=found.end if known is None else known.end_at,
-            added_by=None if by is None else id_of(by), added_at=self.door.now(),
-            body=body if known is None else known.body,
-        )  # fmt: skip
+            found, findings, body = await asyncio.to_thread(self._read, data, name, how)
+            row = EventLogRow(
+                tenant=self.door.tenant, id=id, name=_shown(name), process=process, sha256=sha, size=len(data),
+                cases=found.cases, events=found.events, begin_at=found.begin, end_at=found.end, reading=how,
+                added_by=by_name, added_at=self.door.now(), body=body,
+            )  # fmt: skip
+        else:
+            row = msgspec.structs.replace(known, name=_shown(name), process=process, added_by=by_name)
         if not self.door.store.put_event_log(row, self.limits["event_logs"]):
             raise EventLogsTooMany(limit=self.limits["event_logs"])
-        return Imported(msgspec.structs.replace(row, body=b""), known is None)
+        return Imported(msgspec.structs.replace(row, body=b""), known is None, findings)
 
     def drop(self, id: str) -> None:
         self.door.store.drop_event_log(self.door.tenant, self.get(id).id)
 
-    def _read(self, data: bytes, name: str) -> tuple[ActivityMap, bytes]:
-        found = activity_map(bounded(read_log(io.BytesIO(data), name), self.limits["event_log_events"]))
-        return found, data if data[:2] == _GZIP else gzip.compress(data, 6, mtime=0)
+    def _read(self, data: bytes, name: str, how: str | None) -> tuple[ActivityMap, tuple[Finding, ...], bytes]:
+        log = self._opened(data, name, how)
+        found = activity_map(log)
+        return found, log.findings(), data if data[:2] == _GZIP else gzip.compress(data, 6, mtime=0)
+
+    def _opened(self, data: bytes, name: str, how: str | None) -> EventLog:
+        if len(data) > self.limits["event_log_bytes"]:
+            raise EventLogTooLarge(limit=self.limits["event_log_bytes"], what="bytes", where=f"byte {len(data)}")
+        reading = Reading() if how is None else msgspec.json.decode(how, type=Reading)
+        return read_log(io.BytesIO(data), name, options_of(self.limits, reading))
 
     def cases(self, row: EventLogRow, begin: int | None = None, end: int | None = None) -> Iterator[Case]:
         """`begin` <= every event < `end`."""
-        for case in bounded(read_log(io.BytesIO(row.body), row.name), self.limits["event_log_events"]):
-            if (begin is None or case.events[0].at >= begin) and (end is None or case.events[-1].at < end):
-                yield case
+        for case in self._opened(row.body, row.name, row.reading):
+            if case.events and (begin is None or case.events[0].at >= begin):
+                if end is None or case.events[-1].at < end:
+                    yield case
 
 
-def cases_of_file(path: Path, most: int) -> Iterator[Case]:
-    return bounded(read_log(path, path.name), most)
-
-
-def bounded(cases: Iterator[Case], most: int) -> Iterator[Case]:
-    """Raises EventLogTooLarge beyond so many events. A case without an event is none."""
-    count = 0
-    for case in cases:
-        count += len(case.events)
-        if count > most:
-            raise EventLogTooLarge(limit=most, what="events", where=f"case {case.id}")
-        if case.events:
-            yield case
+def options_of(limits: TenantLimits, reading: Reading) -> LogOptions:
+    return LogOptions(
+        columns=reading.columns, zone=reading.zone, max_bytes=limits["event_log_bytes"],
+        max_events=limits["event_log_events"],
+    )  # fmt: skip
 
 
 def _shown(name: str) -> str:
