@@ -88,4 +88,6 @@ def test_ten_thousand_variants_come_to_a_model() -> None:
     """P-8.5: with 40 activities in any order, which is the worst case."""
     random = Random(3)
     log = {tuple(f"a{random.randrange(40)}" for _ in range(20)): 1 for _ in range(10_000)}
-    assert fits_all(dict(list(log.items())[:50])) and set(activities(discover_tree(log))) == {f"a{i}" for i in range(40)}
+    assert fits_all(dict(list(log.items())[:50])) and set(activities(discover_tree(log))) == {
+        f"a{i}" for i in range(40)
+    }

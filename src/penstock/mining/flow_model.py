@@ -22,7 +22,7 @@ _MOST_WAYS = 6
 
 class FlowNode(NamedTuple):
     """`label` is the activity; "" leaves no event. `optional`: it may be passed without its event, too. `clears`: all
-    tokens on these edges are taken, and one of them is enough for it to fire."""
+    tokens on these edges are taken along; of a node without ways in, one of them is enough for it to fire."""
 
     label: str
     optional: bool
@@ -45,7 +45,7 @@ class FlowModel:
         self.overfull = False
         self._readers: dict[int, list[int]] = {}
         for number, node in enumerate(self.nodes):
-            for edge in (*node.ins, *_bits(node.clears)):
+            for edge in node.ins or _bits(node.clears):
                 self._readers.setdefault(edge, []).append(number)
         waiting = [i for i, node in enumerate(self.nodes) if node.join in ("inclusive", "last")]
         self._joins = {i: self._upstream(i) for i in waiting}
@@ -66,12 +66,12 @@ class FlowModel:
 
     def _takes(self, number: int, node: FlowNode, marking: int) -> Iterator[int]:
         """Sets of tokens that the node can fire by."""
-        if node.clears:
+        if not node.ins:
             yield marking & node.clears
             return
         ins = [1 << edge for edge in node.ins]
         if node.join == "any":
-            yield from (edge for edge in ins if marking & edge)
+            yield from (edge | marking & node.clears for edge in ins if marking & edge)
         elif node.join == "all":
             if all(marking & edge for edge in ins):
                 yield sum(ins)

@@ -86,8 +86,8 @@ class _Miner:
 
     def _without_cut(self, log: Log, graph: FollowsGraph, depth: int) -> ProcessTree:
         for activity in self._set_apart(log, graph):
-            rest = _projected(log, lambda other, a=activity: other != a)
-            own = _projected(log, lambda other, a=activity: other == a)
+            rest = _without(log, activity)
+            own = _only(log, activity)
             return block("parallel", self.tree(own, depth + 1), self.tree(rest, depth + 1))
         for split in (_after_ends(log, graph), _before_begins(log, graph)):
             if sum(split.values()) > sum(log.values()):
@@ -104,7 +104,7 @@ class _Miner:
         if len(graph.activities) > _TRIED:
             return
         for activity in graph.activities:
-            rest = _projected(log, lambda other, a=activity: other != a)
+            rest = _without(log, activity)
             self._count(rest)
             rest.pop((), None)
             if rest and cut_of(rest, FollowsGraph(rest)) is not None:
@@ -116,10 +116,17 @@ class _Miner:
         return block("loop", block("xor", *(leaf(self.names[activity]) for activity in graph.activities)), SILENT)
 
 
-def _projected(log: Log, keeps: Callable[[int], bool]) -> Counter[tuple[int, ...]]:
+def _without(log: Log, activity: int) -> Counter[tuple[int, ...]]:
     kept: Counter[tuple[int, ...]] = Counter()
     for trace, cases in log.items():
-        kept[tuple(filter(keeps, trace))] += cases
+        kept[tuple([other for other in trace if other != activity])] += cases
+    return kept
+
+
+def _only(log: Log, activity: int) -> Counter[tuple[int, ...]]:
+    kept: Counter[tuple[int, ...]] = Counter()
+    for trace, cases in log.items():
+        kept[(activity,) * trace.count(activity)] += cases
     return kept
 
 

@@ -1,8 +1,8 @@
 """How much more a model allows than was seen: escaping edges (Muñoz-Gama and Carmona, ETConformance).
 
 After every beginning of a case that fits, the activities that the model allows next are compared with those that some
-case had next. 1: nothing is allowed that was not seen; near 0: nearly anything is. A beginning counts as often as it was
-seen and went on. The first deviation of a case, and what follows it, is not counted.
+case had next. 1: nothing is allowed that was not seen; near 0: nearly anything is. A beginning counts as often as it
+was seen and went on. The first deviation of a case, and what follows it, is not counted.
 """
 
 from __future__ import annotations
