@@ -48,7 +48,8 @@ def _source(door: Penstock, id: str, log: str | None, first: str | None, last: s
 
 
 def _log_body(row: EventLogRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in EventLogRow.__struct_fields__ if name not in ("tenant", "reading", "body")}
+    unsaid = ("tenant", "reading", "body")
+    return {name: getattr(row, name) for name in EventLogRow.__struct_fields__ if name not in unsaid}
 
 
 @router.get("/mining", response_model=shape.MinedPage, summary="Processes and logs that have a history to look at")
@@ -66,12 +67,13 @@ async def mined(
     summary="Bring an event log of cases that ran elsewhere",
 )  # fmt: skip
 async def bring_event_log(asked: shape.LogAsked, door: Door, who: Caller = may("definition.write")) -> Response:
-    """Nothing is kept of a log that cannot be read. A larger one is brought compressed, or by `penstock mine import`."""
+    """Nothing is kept of a log that cannot be read. A large one is compressed, or brought by `penstock mine import`."""
     try:
         data = base64.b64decode(asked.content_base64, validate=True)
     except ValueError:
         raise ProcessUnreadable(why="«content_base64» is no base64.") from None
-    done = await EventLogs(door).add(data, asked.name, process=asked.process, reading=Reading({**asked.columns}, asked.zone), by=who.user)
+    reading = Reading({str(what): column for what, column in asked.columns.items()}, asked.zone)
+    done = await EventLogs(door).add(data, asked.name, process=asked.process, reading=reading, by=who.user)
     body = {**_log_body(done.log), "warnings": [finding_body(finding) for finding in done.findings]}
     where = {"Location": f"/api/v1/processes/mining/{done.log.id}"}
     return reply(shape.EventLogOut, body, status=201 if done.new else 200, headers=where)
@@ -107,9 +109,11 @@ async def mined_map(
 async def discover(
     id: Id, door: Door, asked: shape.DiscoverAsked | None = None, who: Caller = may("definition.write")
 ) -> Response:
-    wanted = asked or shape.DiscoverAsked()
-    source = _source(door, id, wanted.log, wanted.from_, wanted.to)
-    done = await Discovery(door).propose(source, by=who.user, noise=wanted.noise)
+    if asked is None:
+        source, noise = _source(door, id, None, None, None), 0.0
+    else:
+        source, noise = _source(door, id, asked.log, asked.from_, asked.to), asked.noise
+    done = await Discovery(door).propose(source, by=who.user, noise=noise)
     row = done.saved.release
     where = {"Location": f"/api/v1/processes/definitions/{row.name}"}
     return reply(shape.ModelProposed, proposed_body(done), status=201 if done.saved.new else 200, headers=where)

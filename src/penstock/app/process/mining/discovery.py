@@ -11,7 +11,7 @@ import msgspec
 from penstock.app.access.candidates import Who
 from penstock.app.process.definitions import Processes, approval_of
 from penstock.app.process.error_words import process_words
-from penstock.app.process.mining.conformance import Conformance, check_conformance
+from penstock.app.process.mining.conformance import check_conformance
 from penstock.app.process.mining.maps import Maps, Source, definition_of, variants_of
 from penstock.app.process.mining.model_diff import ModelDiff, model_diff
 from penstock.app.process.mining.tree_definition import tree_definition
@@ -20,6 +20,7 @@ from penstock.app.process.version_writer import DISCOVERED, Defined, origin_of
 from penstock.app.timestamps import iso
 from penstock.errors import BadInput
 from penstock.mining.activity_map import ActivityMap
+from penstock.mining.conformance import Conformance
 from penstock.mining.inductive_miner import discover_tree
 from penstock.store.releases import ReleaseRow
 

@@ -5,8 +5,8 @@ Work items say which were done; their journals, when each was begun and done, ev
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -83,7 +83,7 @@ def _read(door: Runs, run: int, items: dict[int, _Done]) -> Iterator[None]:
                 _move(items.setdefault(f[1], _Done()), turn.at, f)
 
 
-def _move(item: _Done, at: int, f: F.Fact) -> None:
+def _move(item: _Done, at: int, f: Sequence[Any]) -> None:
     to, verb, mode = f[2], f[3], f[8] if len(f) > 8 else None
     item.mode = mode or item.mode
     if verb == "start":

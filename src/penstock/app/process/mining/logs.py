@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -108,11 +108,15 @@ class EventLogs:
         return read_log(io.BytesIO(data), name, options_of(self.limits, reading))
 
     def cases(self, row: EventLogRow, begin: int | None = None, end: int | None = None) -> Iterator[Case]:
-        """`begin` <= every event < `end`."""
-        for case in self._opened(row.body, row.name, row.reading):
-            if case.events and (begin is None or case.events[0].at >= begin):
-                if end is None or case.events[-1].at < end:
-                    yield case
+        return in_period(self._opened(row.body, row.name, row.reading), begin, end)
+
+
+def in_period(cases: Iterable[Case], begin: int | None, end: int | None) -> Iterator[Case]:
+    """`begin` <= every event < `end`."""
+    for case in cases:
+        first, last = (case.events[0].at, case.events[-1].at) if case.events else (0, 0)
+        if case.events and (begin is None or first >= begin) and (end is None or last < end):
+            yield case
 
 
 def options_of(limits: TenantLimits, reading: Reading) -> LogOptions:

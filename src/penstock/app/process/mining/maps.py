@@ -11,12 +11,13 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from penstock.app.process.definitions import Processes
-from penstock.app.process.mining.conformance import Conformance, check_conformance
+from penstock.app.process.mining.conformance import check_conformance
 from penstock.app.process.mining.history import cases_of_runs, newest_end
 from penstock.app.process.mining.logs import EventLogs
 from penstock.errors import BadInput, EventLogTooLarge, ProcessNotFound
 from penstock.host.limits import Limits
 from penstock.mining.activity_map import ActivityMap, activity_map
+from penstock.mining.conformance import Conformance
 from penstock.mining.event import Case
 from penstock.store.event_logs import EventLogRow
 from penstock.store.releases import ReleaseRow
@@ -83,7 +84,8 @@ class Maps:
         if source.log is not None:
             stamp = source.log.sha256
         key = ("map", self.door.tenant, source.id, source.begin, source.end)
-        return await self._kept(key, stamp, lambda: self._map(source))
+        found: ActivityMap = await self._kept(key, stamp, lambda: self._map(source))
+        return found
 
     async def _map(self, source: Source) -> ActivityMap:
         if source.log is not None:
@@ -113,10 +115,11 @@ class Maps:
         found = await self.map(source)
         variants = variants_of(found)
         key = ("fit", self.door.tenant, source.id, source.begin, source.end, hash)
-        return await self._kept(
+        fits: Conformance = await self._kept(
             key, (found.cases, found.events, found.end),
             lambda: asyncio.to_thread(check_conformance, definition, variants),
         )  # fmt: skip
+        return fits
 
     async def _kept(self, key: Hashable, stamp: Hashable, make: Callable[[], Any]) -> Any:
         kept = _kept_of(self.door)

@@ -31,7 +31,7 @@ class Drawings(msgspec.Struct, frozen=True):
 def merged_drawings(base: Mapping[str, Any], model: Mapping[str, Any]) -> Drawings:
     both = _merged(base, model)
     own = base.get("diagram")
-    drawn = auto_layout(both) if not _is_drawn(own) else _placed(both, own)
+    drawn = _placed(both, own) if isinstance(own, Mapping) and own.get("shapes") else auto_layout(both)
     return Drawings(*(write_bpmn(_with(each, drawn)) for each in (base, model, both)))
 
 
@@ -62,10 +62,6 @@ def _with(definition: Mapping[str, Any], drawn: Mapping[str, Any]) -> dict[str, 
     }
     diagram = {**drawn, "shapes": shapes, "edges": edges}
     return {**{name: value for name, value in definition.items() if name != "extensions"}, "diagram": diagram}
-
-
-def _is_drawn(diagram: Any) -> bool:
-    return isinstance(diagram, Mapping) and bool(diagram.get("shapes"))
 
 
 def _placed(both: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,7 +146,7 @@ def _way(shapes: Mapping[str, Any], flow: Mapping[str, Any]) -> list[_Point]:
 
 def _bounds(shape: Any) -> _Bounds:
     bounds = shape.get("bounds") if isinstance(shape, Mapping) else shape
-    return [float(value) for value in bounds]
+    return [float(value) for value in bounds or (0, 0, 0, 0)]
 
 
 def _entries(definition: Mapping[str, Any], collection: str) -> list[Mapping[str, Any]]:

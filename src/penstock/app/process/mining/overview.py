@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from penstock.app.process.definitions import CONTAINERS, Processes
+from penstock.app.process.mining.conformance import check_conformance
 from penstock.app.process.mining.discovery import pending_of
 from penstock.app.process.mining.history import newest_end
-from penstock.app.process.mining.maps import Maps, Source, definition_of
+from penstock.app.process.mining.logs import Reading, in_period, options_of
+from penstock.app.process.mining.maps import Maps, Source, definition_of, variants_of
 from penstock.app.process.version_writer import DISCOVERED, origin_of
-from penstock.mining.activity_map import ActivityMap, Bottleneck
+from penstock.errors import BadInput
+from penstock.host.limits import TenantLimits
+from penstock.mining.activity_map import ActivityMap, Bottleneck, activity_map
 from penstock.mining.conformance import Conformance, Deviation
+from penstock.mining.event_logs import read_log
+from penstock.store.event_logs import EventLogRow
 from penstock.store.releases import ReleaseRow
 
 if TYPE_CHECKING:
@@ -98,6 +105,25 @@ class Overview:
         return MinedMap(source, found, fits, pending_model(model), still_deviating(model))
 
 
+    async def held_against(self, mined: MinedMap, row: ReleaseRow) -> MinedMap:
+        """A file's map against a process: nothing of it is kept."""
+        fits = await asyncio.to_thread(check_conformance, definition_of(row), variants_of(mined.map))
+        return MinedMap(msgspec.structs.replace(mined.source, row=row), mined.map, fits, None, frozenset())
+
+
+def map_of_file(path: Path, limits: TenantLimits, reading: Reading, begin: int | None, end: int | None) -> MinedMap:
+    """Of a file that is not kept; its log has no id."""
+    try:
+        found = activity_map(in_period(read_log(path, path.name, options_of(limits, reading)), begin, end))
+    except OSError as error:
+        raise BadInput(what=str(path), why=error.strerror or "it cannot be read") from error
+    log = EventLogRow(
+        tenant="", id="", name=path.name, process=None, sha256="", size=0, cases=found.cases, events=found.events,
+        begin_at=found.begin, end_at=found.end, reading=None, added_by=None, added_at=0,
+    )  # fmt: skip
+    return MinedMap(Source(None, log, begin, end), found, None, None, frozenset())
+
+
 def pending_model(row: ReleaseRow) -> PendingModel:
     origin = origin_of(row)
     changes = (origin.get("model_diff") or {}).get("changes") or ()
@@ -122,7 +148,7 @@ def kind_of(source: Source) -> str:
 def id_of(source: Source) -> str:
     if source.row is not None:
         return source.row.name
-    return source.log.id if source.log is not None else ""
+    return source.log.id or source.log.name if source.log is not None else ""
 
 
 # ---- as it is sent ---------------------------------------------------------------------------------------------------
@@ -135,7 +161,7 @@ def map_body(mined: MinedMap) -> dict[str, Any]:
     ids = activity_ids(row)
     return {
         "id": id_of(source), "name": source.name, "version": None if row is None else row.version,
-        "source": kind_of(source), "log_id": None if source.log is None else source.log.id,
+        "source": kind_of(source), "log_id": None if source.log is None else source.log.id or None,
         "period": {"from": found.begin, "to": found.end}, "cases": found.cases, "events": found.events,
         "median_case_ms": found.median_case_ms,
         "activities": [
