@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from penstock.app.access.candidates import Who
+from penstock.app.process.called_definitions import Called, called_by
 from penstock.app.process.definitions import Processes, approval_of
 from penstock.app.process.error_words import process_words
-from penstock.app.process.mining.conformance import check_conformance
 from penstock.app.process.mining.maps import Maps, Source, definition_of, variants_of
 from penstock.app.process.mining.model_diff import ModelDiff, model_diff
-from penstock.app.process.mining.tree_definition import tree_definition
+from penstock.app.process.mining.proposal import LEAST_SHARE, propose_model
+from penstock.app.process.mining.proposal import Proposal as MinedModel
 from penstock.app.process.models import import_discovered
 from penstock.app.process.version_writer import DISCOVERED, Defined, origin_of
 from penstock.app.timestamps import iso
 from penstock.errors import BadInput
 from penstock.mining.activity_map import ActivityMap
 from penstock.mining.conformance import Conformance
-from penstock.mining.inductive_miner import discover_tree
 from penstock.store.releases import ReleaseRow
 
 if TYPE_CHECKING:
     from penstock.app.runs.runs import Runs
-
-ALGORITHM = "inductive miner"
-
 
 class Proposal(msgspec.Struct, frozen=True):
     """The model that waits, with what it says of the history. `diff` is None where no process was there before."""
@@ -39,8 +36,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class _Found(msgspec.Struct, frozen=True):
-    definition: dict[str, Any]
-    conformance: Conformance
+    model: MinedModel
     diff: ModelDiff | None
 
 
@@ -56,27 +52,33 @@ class Discovery:
         found = await self.maps.map(source)
         if not found.cases:
             raise BadInput(what="the history", why="no case has ended in it", hint="Choose another period, or a log.")
-        mined = await asyncio.to_thread(_discovered, source, found, noise)
+        mined, base = await asyncio.to_thread(_mined, source, found, noise, _called(self.door, source)), source.row
+        fits = mined.model.conformance
         metadata = {
-            "algorithm": ALGORITHM if not noise else f"{ALGORITHM}, noise {noise:g}",
-            "fitness": mined.conformance.fitness, "precision": mined.conformance.precision, "case_count": found.cases,
+            "algorithm": mined.model.algorithm if not noise else f"{mined.model.algorithm}, noise {noise:g}",
+            "fitness": fits.fitness, "precision": fits.precision, "case_count": found.cases,
         }  # fmt: skip
-        base = source.row
         with process_words():
             saved = await import_discovered(
-                self.door, source.id, mined.definition, metadata, by=by, base=None if base is None else base.name,
+                self.door, source.id, mined.model.definition, metadata, by=by, base=None if base is None else base.name,
                 more=_evidence(source, found, mined, noise),
             )  # fmt: skip
-        return Proposal(saved, mined.conformance, mined.diff)
+        return Proposal(saved, fits, mined.diff)
 
 
-def _discovered(source: Source, found: ActivityMap, noise: float) -> _Found:
-    variants, base = variants_of(found), None if source.row is None else definition_of(source.row)
-    id = base["process_definition_id"] if base is not None else _id_of(source)
-    model = tree_definition(discover_tree(variants, noise), base, str(id), source.name)
-    fits = check_conformance(model, variants)
-    diff = None if base is None else model_diff(base, model, variants, found)
-    return _Found(model, fits, diff)
+def _mined(source: Source, found: ActivityMap, noise: float, called: Called | None) -> _Found:
+    """`noise` is a share of a log without a process, and the least share of the cases that change one."""
+    variants = variants_of(found)
+    if source.row is None:
+        return _Found(propose_model(None, variants, id=_id_of(source), name=source.name, noise=noise), None)
+    base, least = definition_of(source.row), max(noise, LEAST_SHARE)
+    model = propose_model(base, variants, least_share=least, resolve=called)
+    return _Found(model, model_diff(base, model.definition, variants, found))
+
+
+def _called(door: Runs, source: Source) -> Called | None:
+    """What the process calls: without it nobody could say whether the model can be run."""
+    return None if source.row is None else Called(called_by(door, definition_of(source.row)))
 
 
 def _id_of(source: Source) -> str:
@@ -85,7 +87,7 @@ def _id_of(source: Source) -> str:
 
 def _evidence(source: Source, found: ActivityMap, mined: _Found, noise: float) -> dict[str, Any]:
     """What whoever decides later is shown, as it was when the model was mined."""
-    fits = mined.conformance
+    fits = mined.model.conformance
     more: dict[str, Any] = {
         "noise": noise, "event_count": found.events,
         "source_kind": "runs" if source.log is None else "log",
@@ -94,6 +96,8 @@ def _evidence(source: Source, found: ActivityMap, mined: _Found, noise: float) -
             {"fitting": fits.fitting, "cases": fits.cases, "bounded": fits.bounded, "deviations": fits.deviations}
         ),
     }  # fmt: skip
+    if mined.model.not_learned:
+        more["not_learned"] = [msgspec.to_builtins(each) for each in mined.model.not_learned]
     if found.bottleneck is not None:
         more["bottlenecks"] = [msgspec.to_builtins(found.bottleneck)]
     if mined.diff is not None and source.row is not None:
