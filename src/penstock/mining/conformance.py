@@ -45,10 +45,13 @@ class Conformance(msgspec.Struct, frozen=True):
 
 
 def conformance(
-    model: FlowModel, variants: Mapping[tuple[str, ...], int], most: int = MOST_STATES_IN_ALL
-) -> Conformance:
-    """`most`: states that are looked at in all."""
-    replayer = Replayer(model, min(MOST_STATES, most))
+    model: FlowModel, variants: Mapping[tuple[str, ...], int], most: int = MOST_STATES_IN_ALL,
+    controls: frozenset[str] = frozenset(),
+) -> Conformance:  # fmt: skip
+    """`most`: states that are looked at in all. `controls`: activities of which it matters most that they were left
+    out."""
+    happen = frozenset(activity for case in variants for activity in case)
+    replayer = Replayer(model, min(MOST_STATES, most), controls=controls, happen=happen)
     tally = _Tally()
     for number, (case, cases) in enumerate(variants.items()):
         fits = replayer.fits(case)

@@ -42,11 +42,15 @@ class FlowModel:
         self.initial, self.final = 1 << begin, 1 << final
         self.anywhere = frozenset(anywhere)
         self.labels = frozenset(node.label for node in self.nodes if node.label) | self.anywhere
+        #: labels that nothing asks for
+        self.optional = self.labels - {node.label for node in self.nodes if not node.optional}
         self.overfull = False
         self._readers: dict[int, list[int]] = {}
         for number, node in enumerate(self.nodes):
             for edge in node.ins or _bits(node.clears):
                 self._readers.setdefault(edge, []).append(number)
+        self._sure, self._met = self._without_choice()
+        self.initial = self._settled(self.initial)
         waiting = [i for i, node in enumerate(self.nodes) if node.join in ("inclusive", "last")]
         self._joins = {i: self._upstream(i) for i in waiting}
         self._merges = sum(1 << edge for node in self.nodes if node.join == "last" for edge in node.ins)
@@ -62,7 +66,41 @@ class FlowModel:
                     if left & put & ~self._merges:
                         self.overfull = True
                     else:
-                        yield node.label, node.optional, left | put
+                        yield node.label, node.optional, self._settled(left | put)
+
+    def _without_choice(self) -> tuple[dict[int, int], list[tuple[int, int]]]:
+        """What happens by itself, without an event and without another way: to the token of an edge, and to those of
+        several that meet. As what it takes and what it puts."""
+        cleared = 0
+        for node in self.nodes:
+            cleared |= node.clears
+        sure, met = dict[int, int](), list[tuple[int, int]]()
+        for node in self.nodes:
+            alone = all(len(self._readers[edge]) == 1 and not cleared >> edge & 1 for edge in node.ins)
+            chooses = node.split != "all" and len(node.outs) > 1
+            if node.label or node.clears or chooses or not alone or not node.ins or not node.outs:
+                continue
+            put = sum(1 << edge for edge in node.outs)
+            if node.join == "any" or len(node.ins) == 1:
+                sure |= {1 << edge: put for edge in node.ins}
+            elif node.join == "all":
+                met.append((sum(1 << edge for edge in node.ins), put))
+        return sure, met
+
+    def _settled(self, marking: int) -> int:
+        """The marking when all of that has happened. As often as there are edges at most: it may go round for ever."""
+        for _ in range(len(self._sure) + len(self._met) + 1):
+            before = marking
+            for edge in _bits(marking):
+                put = self._sure.get(1 << edge)
+                if put is not None and not marking & put:
+                    marking = marking & ~(1 << edge) | put
+            for taken, put in self._met:
+                if marking & taken == taken and not marking & ~taken & put:
+                    marking = marking & ~taken | put
+            if marking == before:
+                break
+        return marking
 
     def _takes(self, number: int, node: FlowNode, marking: int) -> Iterator[int]:
         """Sets of tokens that the node can fire by."""

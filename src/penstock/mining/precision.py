@@ -37,15 +37,17 @@ def precision(replayer: Replayer, variants: Mapping[tuple[str, ...], int]) -> fl
                 markings = replayer.after(at.markings, activity)
                 at.next[activity] = _Beginning(markings) if markings else None
             at = at.next.get(activity)
-    return 1 - _escaping_share(root, replayer)
+    seen = {activity for variant in variants for activity in variant}
+    return 1 - _escaping_share(root, replayer, replayer.model.optional - seen)
 
 
-def _escaping_share(root: _Beginning, replayer: Replayer) -> float:
+def _escaping_share(root: _Beginning, replayer: Replayer, ignored: frozenset[str]) -> float:
+    """`ignored`: what leaves an event only in logs from elsewhere, and not in this one."""
     allowed, escaping, todo = 0, 0, [root]
     while todo:
         at = todo.pop()
         if at.cases:
-            possible = {activity for marking in at.markings for activity in replayer.ahead(marking)[0]}
+            possible = {activity for marking in at.markings for activity in replayer.ahead(marking)[0]} - ignored
             allowed += at.cases * len(possible)
             escaping += at.cases * len(possible - at.next.keys())
         todo += [later for later in at.next.values() if later is not None]

@@ -2,8 +2,9 @@
 
 A deviation costs 1: an event that the model does not allow there, or an activity that the model asks for and the case
 does not have. Of explanations with the same cost the one whose deviations come latest is taken: what a case has done
-once as the model says is right, and what it does again is not. The search looks at no more than `most` states for one
-case, and says so where that was not enough.
+once as the model says is right, and what it does again is not. Before that, one is taken that leaves controls out, so
+that it is said when a case may have passed one by; and activities that happen in the log rather than others. The
+search looks at no more than `most` states for one case, and says so where that was not enough.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from penstock.mining.flow_model import FlowModel
 
 #: States that are looked at for one variant.
 MOST_STATES = 20_000
+#: For every state that is looked at, so many may be put off.
+_PUT_OFF = 10
+#: more than any place in a case
+_MUCH = 1 << 20
 #: Markings that are reached without an event from one marking.
 _MOST_SILENT = 4_000
 
@@ -40,8 +45,11 @@ class Explanation(NamedTuple):
 class Replayer:
     """Of one model; what it has found out about markings is kept."""
 
-    def __init__(self, model: FlowModel, most: int = MOST_STATES) -> None:
-        self.model, self.most = model, most
+    def __init__(
+        self, model: FlowModel, most: int = MOST_STATES, *, controls: frozenset[str] = frozenset(),
+        happen: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
+        self.model, self.most, self.controls, self.happen = model, most, controls, happen
         self.bounded = False
         self.looked_at = 0  # states, for the last explanation
         self._known: dict[int, tuple[dict[str, tuple[int, ...]], bool]] = {}
@@ -132,16 +140,27 @@ class _Search:
             later, may_end = self.replayer.ahead(state[1])
             if state[0] == len(self.case) and may_end:
                 return Explanation(self._moves(state), total, False)
-            if len(self.came) >= self.replayer.most:
+            if len(self.came) >= self.replayer.most or number >= _PUT_OFF * self.replayer.most:
                 break
             cost = total - self.unknown[state[0]]
             for next_state, next_move in self._moves_from(state, later):
+                if next_state in self.came:
+                    continue
                 number += 1
-                deviates = next_move.kind != "sync"
-                all_cost = cost + deviates + self.unknown[next_state[0]]
-                was_early = early + (len(self.case) - state[0] + 1 if deviates else 0)
-                heapq.heappush(heap, (all_cost, was_early, -next_state[0], number, next_state, state, next_move))
+                all_cost = cost + (next_move.kind != "sync") + self.unknown[next_state[0]]
+                rank = early + self._rank(next_move)
+                heapq.heappush(heap, (all_cost, rank, -next_state[0], number, next_state, state, next_move))
         return self._ended_early(furthest)
+
+    def _rank(self, move: Move) -> int:
+        """The smaller the better, among moves of the same cost."""
+        if move.kind == "sync":
+            return 0
+        late = len(self.case) - move.at + 1
+        if move.activity in self.replayer.controls:
+            return late
+        seldom = move.kind == "model" and move.activity not in self.replayer.happen
+        return late + _MUCH * (2 if seldom else 1)
 
     def _moves_from(self, state: _State, later: dict[str, tuple[int, ...]]) -> list[tuple[_State, Move]]:
         at, marking = state
@@ -153,6 +172,8 @@ class _Search:
             found += [((at + 1, after), Move("sync", activity, at)) for after in later.get(activity, ())]
             found.append(((at + 1, marking), Move("log", activity, at)))
         for activity, markings in later.items():
+            if activity in self.model.optional:
+                continue  # the model goes on without it, too
             found += [((at, after), Move("model", activity, at)) for after in markings]
         return found
 
