@@ -166,7 +166,7 @@ class _CsvReader:
                 names.mode(row[columns.mode] if -1 < columns.mode < width else ""),
                 self._time(started, line) if started else None,
                 row[columns.instance] if -1 < columns.instance < width else "",
-                int(paused) if paused.isdigit() else 0,
+                int(paused) if paused.isdecimal() else 0,
             ),
         )
 

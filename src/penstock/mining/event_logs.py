@@ -71,7 +71,7 @@ class EventLog(Iterator[Case]):
         if start.lstrip(b" \t\r\n").startswith(_XML_STARTS):
             yield from read_xes(stream.blocks(), self.name, self.options, self._findings)
             return
-        refusal = _other_format(start)
+        refusal = _other_format(start, self.options.encoding)
         if refusal:
             raise EventLogUnknown(name=self.name, why=refusal)
         yield from read_csv(io.BufferedReader(stream, _BLOCK), self.name, self.options, self._findings)
@@ -131,7 +131,7 @@ class _Limited(io.RawIOBase):
         return block
 
 
-def _other_format(start: bytes) -> str:
+def _other_format(start: bytes, encoding: str | None) -> str:
     """What it is instead, where that is known by its first bytes."""
     if start[:4] == b"PK\x03\x04":
         return "it is a ZIP archive or a spreadsheet; unpack it, or save it as CSV"
@@ -139,6 +139,6 @@ def _other_format(start: bytes) -> str:
         return "it is a file of another kind"
     if start.lstrip()[:1] in (b"{", b"["):
         return "it is JSON"
-    if b"\0" in start and start[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if b"\0" in start and encoding is None and start[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         return "it is neither text nor XML"
     return ""
