@@ -283,6 +283,38 @@ def test_findings_do_not_grow_with_the_log() -> None:
     assert "10000 case(s)" in finding.message and "«case 0»" in finding.message
 
 
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(PenstockError) as raised:
+        list(read_log(tmp_path / "none.xes", "none.xes"))
+    assert raised.value.code == "PS-422-EVENT_LOG"
+
+
+def test_a_map_has_limits_too() -> None:
+    """Cases need not come from a file: more activities, or flows between them, than anybody looks at are refused."""
+    with pytest.raises(PenstockError, match=r"2000 activities.*case «2000»"):
+        activity_map(Case(str(n), (Event(f"step {n}", n),)) for n in range(10_000))
+    rng = random.Random(1)
+    with pytest.raises(PenstockError, match="200000 flows"):
+        activity_map(
+            Case(str(n), tuple(Event(f"step {rng.randrange(1_500)}", at) for at in range(1_000))) for n in range(1_000)
+        )
+
+
+def test_nobody_hands_over_nothing() -> None:
+    """P-7.3.6: «system» stands for nobody; an agent is somebody, but no person of a bottleneck."""
+    events = (
+        Event("A", 0, None, "kim"), Event("B", 10, None, "system"), Event("C", 30, None, "lee"),
+        Event("D", 70, None, "bot", "AUTONOMOUS"), Event("D", 80, None, "choi", "MANUAL"),
+    )  # fmt: skip
+    found = activity_map([Case("1", events)])
+    assert [(h.source, h.target, h.median_wait_ms) for h in found.handovers] == [
+        ("bot", "choi", 10),
+        ("lee", "bot", 40),
+    ]
+    assert found.bottleneck is not None
+    assert (found.bottleneck.source, found.bottleneck.target, found.bottleneck.people) == ("C", "D", 1)
+
+
 def test_a_case_of_a_map_may_have_no_events() -> None:
     found = activity_map([Case("1", ()), Case("2", (Event("A", 5),))])
     assert (found.cases, found.events, found.bottleneck) == (1, 1, None)

@@ -76,6 +76,11 @@ EXPECTED = {
             Event("examine casually", at("2010-12-30T15:06:00+00:00"), at("2010-12-30T15:00:00+00:00"), "Mike"),
         )),
     ],
+    "axiom": [
+        Case("inst-1", (
+            Event("접수", at("2026-11-18T09:00:01.250+00:00"), at("2026-11-18T09:00:00+00:00"), "system", "AUTONOMOUS"),
+        )),
+    ],
     "signavio": [
         Case("사례 7", (
             Event("접수", at("2024-05-02T00:00:00+00:00"), None, "김하나"),
@@ -83,7 +88,7 @@ EXPECTED = {
         )),
     ],
 }  # fmt: skip
-NOTED = {"prom": ["log_not_done"], "pm4py": ["log_without_zone"]}
+NOTED = {"prom": ["log_not_done"], "axiom": ["log_not_done"], "pm4py": ["log_without_zone"]}
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -163,3 +168,10 @@ def test_a_file_in_small_blocks_is_read_alike() -> None:
     content = (LOGS / "signavio.xes").read_bytes()
     assert list(read_log(Dribbling(content), "slow")) == EXPECTED["signavio"]
     assert list(read_log(Dribbling(gzip.compress(content)), "slow")) == EXPECTED["signavio"]
+
+
+def test_a_trace_may_be_named_by_its_identity() -> None:
+    """Where it has no concept:name."""
+    id = '<id key="identity:id" value="0f6a1ad5-02b0-4d21-8ad0-5b3c10a4f5a7"/>'
+    (case,) = read_log(io.BytesIO(f"<log><trace>{id}{event('A', 0)}</trace></log>".encode()), "identity")
+    assert case.id == "0f6a1ad5-02b0-4d21-8ad0-5b3c10a4f5a7"

@@ -48,12 +48,20 @@ class EventLog(Iterator[Case]):
 
     def _read(self, source: Path | str | BinaryIO) -> Iterator[Case]:
         if isinstance(source, (str, Path)):
-            with Path(source).open("rb") as file:
+            with self._opened(Path(source)) as file:
                 yield from self._cases_of(file)
         else:
             yield from self._cases_of(source)
         if not self.done:
             raise EventLogEmpty(name=self.name, why="")
+
+    def _opened(self, file: Path) -> BinaryIO:
+        try:
+            return file.open("rb")
+        except OSError as error:
+            raise EventLogUnreadable(
+                name=self.name, where="the file itself", why=error.strerror or "it is not there"
+            ) from None
 
     def _cases_of(self, stream: BinaryIO) -> Iterator[Case]:
         limited = _Limited(stream, self.name, self.options.max_bytes)
