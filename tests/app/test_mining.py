@@ -57,7 +57,7 @@ def test_the_history_of_the_sample_tenant_shows_what_was_planted(tmp_path: Path)
             assert {(each.activity, each.cases) for each in found.rework} == {("원인 조사", 32), ("책임 판정", 32)}
             assert fits.fitting == 1164
             assert {(each.kind, each.activity): each.cases for each in fits.deviations} == {
-                ("skipped", "현품 확인"): 56, ("repeated", "원인 조사"): 32, ("order", "보상 처리"): 8,
+                ("skipped", "현품 확인"): 56, ("repeated", "원인 조사"): 32, ("order", "고객 통보"): 8,
             }  # fmt: skip
             assert "현장 방문" not in {each.name for each in found.activities}
             assert len(door.runs(limit=50)) == 5

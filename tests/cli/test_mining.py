@@ -1,4 +1,4 @@
-"""`penstock mine`: a log is brought, mapped, mined; the model is shown, approved, and running instances are migrated."""
+"""`penstock mine`: a log is brought, mapped, mined; the model is shown, approved, and instances are migrated to it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_p_7_5_1_a_model_is_proposed_shown_approved_and_migrated_to(tmp_path: Pa
     shown = penstock("mine", "diff", "claim", "--json", "--bpmn", tmp_path / "both.bpmn").json()
     assert (shown["model_id"], shown["cases"], shown["replay"]["base_fit"]) == ("claim_discovered", 80, 60)
     assert shown["running"]["can_move"] == 1 and shown["changes"]
-    assert 'name="Look"' in (tmp_path / "both.bpmn").read_text()
+    assert 'id="Look"' in (tmp_path / "both.bpmn").read_text()
     assert "claim_discovered" in penstock("mine", "diff", "claim").out
     assert penstock("process", "show", "claim", "--json").json()["version"] == 1
     penstock("process", "approve", "claim_discovered", "--into", "claim", "--by", "kim")

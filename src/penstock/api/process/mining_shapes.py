@@ -32,7 +32,7 @@ class LogAsked(RequestBody):
     content_base64: Annotated[str, Field(min_length=1, max_length=400_000_000)]
     process: Name | None = Field(None, description="The process whose cases they are.")
     columns: dict[ColumnOf, Name] = Field(
-        {}, max_length=9, description="Of CSV: the names of columns, where they do not say by themselves what they hold."
+        {}, max_length=9, description="Of CSV: the names of columns that do not say by themselves what they hold."
     )
     zone: Annotated[str, Field(max_length=64)] | None = Field(
         None, description="What times without a zone mean.", examples=["Asia/Seoul"]

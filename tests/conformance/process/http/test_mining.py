@@ -93,7 +93,8 @@ def test_p_7_2_2_once_around_from_a_log_to_a_migrated_instance(office: World) ->
     model = made.json()
     assert model["approval_status"] == "pending" and model["changes"] >= 1
     shown = office.admin.get(f"/processes/definitions/{model['model_id']}").json()
-    assert (shown["type"], shown["approval_status"], shown["source_event_log_id"]) == ("discovered", "pending", log["id"])
+    assert (shown["type"], shown["approval_status"]) == ("discovered", "pending")
+    assert shown["source_event_log_id"] == log["id"]
     assert shown["definition"]["description"].startswith("프로세스 마이닝으로 자동 발견된 모델")
     assert shown["origin"]["base_proc_def_id"] == id
     assert office.operator.post(
@@ -114,9 +115,10 @@ def test_p_7_2_2_once_around_from_a_log_to_a_migrated_instance(office: World) ->
     assert {each["activity"]: each["count"] for each in seen["running"]["at"]} == {"Look": 2, "Ask": 1}
     assert seen["approvers"]["permission"] == "process.model.approve" and seen["approvers"]["by_author"]
     for bpmn in ("base_bpmn", "model_bpmn", "merged_bpmn"):
-        assert 'name="Look"' in seen[bpmn] and "BPMNShape" in seen[bpmn], bpmn
+        assert 'id="Look"' in seen[bpmn] and "BPMNShape" in seen[bpmn], bpmn
     for change in seen["changes"]:
-        assert change["cases"] >= 1 and change["title"] and change["elements"], change
+        assert change["title"] and change["elements"], change
+    assert max(change["cases"] for change in seen["changes"]) >= 8
 
     where = f"/processes/definitions/{model['model_id']}"
     assert office.operator.post(f"{where}:approve", json={"into": id}).status_code == 403
@@ -161,7 +163,7 @@ def _done(office: World, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_p_7_3_2_instances_that_ended_are_the_history(office: World) -> None:
-    """P-7.3.2, P-7.3.5, P-7.5.2, P-7.5.4: with starts and modes; what goes on is not counted; a log does not hide it."""
+    """P-7.3.2, P-7.3.5, P-7.5.2, P-7.5.4: with starts and modes; what goes on is not counted, and no log hides it."""
     bot = office.agent("looker", {"fine": True})
     document = process(
         [task("Ask"), task("Look", type="serviceTask", agent_mode="AUTONOMOUS", agent=bot), task("Pay")],
@@ -199,7 +201,7 @@ def test_p_7_3_2_instances_that_ended_are_the_history(office: World) -> None:
 
 
 def test_p_7_4_a_log_without_a_process_is_mapped_and_mined(office: World) -> None:
-    """P-7.4.1, P-7.5.3, P-7.5.5: the model has an id of its own, and waits; rejected, it is kept and not to be begun."""
+    """P-7.4.1, P-7.5.3, P-7.5.5: the model has an id of its own, and waits; rejected, it is kept and cannot begin."""
     data = log_of({"Ask,Look": 7, "Look,Ask": 7})
     log = brought(office, gzip.compress(data))
     found = mapped(office, log["id"])
@@ -231,8 +233,9 @@ def test_of_a_bad_log_nothing_is_kept(office: World, name: str) -> None:
     """P-7.2.1: a typed refusal that says where, and nothing is stored."""
     before = office.admin.get("/processes/mining/logs").json()["items"]
     given, code = BAD[name]
-    encoded = {"name": "x.csv", "content_base64": base64.b64encode(given).decode()} if isinstance(given, bytes) else given
-    answer = office.admin.post("/processes/mining/logs", json=encoded)
+    if isinstance(given, bytes):
+        given = {"name": "x.csv", "content_base64": base64.b64encode(given).decode()}
+    answer = office.admin.post("/processes/mining/logs", json=given)
     assert 400 <= answer.status_code < 500 and answer.json()["code"] == code, answer.text
     assert office.admin.get("/processes/mining/logs").json()["items"] == before
 
