@@ -19,7 +19,6 @@ from penstock.mining.map_counts import MapCounts
 from penstock.mining.variants import Variant, listed
 
 _DAY_MS = 86_400_000
-_NOBODY = frozenset({"", "system"})
 
 
 class ActivityStats(msgspec.Struct, frozen=True):
@@ -138,7 +137,7 @@ def _bottleneck(counts: MapCounts, flows: tuple[FlowStats, ...]) -> Bottleneck |
     worst = min(waits, key=lambda f: (-f.total_wait_ms, f.source, f.target))
     assert counts.begin is not None and counts.end is not None, "a map with flows has events"
     days = max((counts.end - counts.begin) / _DAY_MS, 1 / 24)
-    people = counts.activities[counts.names.index(worst.target)].people - _NOBODY
+    people = counts.activities[counts.names.index(worst.target)].people
     return Bottleneck(
         source=worst.source, target=worst.target, share=worst.total_wait_ms / elapsed,
         median_wait_ms=worst.median_wait_ms or 0, p95_wait_ms=worst.p95_wait_ms or 0,

@@ -148,10 +148,10 @@ class _CsvReader:
         width, names = len(row), self.names
         if width <= max(columns.case, columns.activity, columns.time):
             self._refuse_row(line, f"the row has {width} field(s), too few for its case, activity and time")
-        case, activity = row[columns.case].strip(), row[columns.activity]
+        case, activity = row[columns.case].strip(), row[columns.activity].strip()
         if not case:
             raise EventLogCaseMissing(name=self.name, where=f"line {line}")
-        if not activity.strip():
+        if not activity:
             self._refuse_row(line, "the activity is empty")
         started = row[columns.start].strip() if -1 < columns.start < width else ""
         paused = row[columns.paused].strip() if -1 < columns.paused < width else ""
@@ -162,11 +162,11 @@ class _CsvReader:
                 names.activity(activity, line),
                 self._time(row[columns.time].strip(), line),
                 names.transition(row[columns.lifecycle] if -1 < columns.lifecycle < width else ""),
-                names.resource(row[columns.resource] if -1 < columns.resource < width else ""),
+                names.resource(row[columns.resource].strip() if -1 < columns.resource < width else ""),
                 names.mode(row[columns.mode] if -1 < columns.mode < width else ""),
                 self._time(started, line) if started else None,
                 row[columns.instance] if -1 < columns.instance < width else "",
-                int(paused) if paused.isdigit() else 0,
+                int(paused) if paused.isdecimal() else 0,
             ),
         )
 

@@ -48,12 +48,20 @@ class EventLog(Iterator[Case]):
 
     def _read(self, source: Path | str | BinaryIO) -> Iterator[Case]:
         if isinstance(source, (str, Path)):
-            with Path(source).open("rb") as file:
+            with self._opened(Path(source)) as file:
                 yield from self._cases_of(file)
         else:
             yield from self._cases_of(source)
         if not self.done:
             raise EventLogEmpty(name=self.name, why="")
+
+    def _opened(self, file: Path) -> BinaryIO:
+        try:
+            return file.open("rb")
+        except OSError as error:
+            raise EventLogUnreadable(
+                name=self.name, where="the file itself", why=error.strerror or "it is not there"
+            ) from None
 
     def _cases_of(self, stream: BinaryIO) -> Iterator[Case]:
         limited = _Limited(stream, self.name, self.options.max_bytes)
@@ -71,7 +79,7 @@ class EventLog(Iterator[Case]):
         if start.lstrip(b" \t\r\n").startswith(_XML_STARTS):
             yield from read_xes(stream.blocks(), self.name, self.options, self._findings)
             return
-        refusal = _other_format(start)
+        refusal = _other_format(start, self.options.encoding)
         if refusal:
             raise EventLogUnknown(name=self.name, why=refusal)
         yield from read_csv(io.BufferedReader(stream, _BLOCK), self.name, self.options, self._findings)
@@ -131,7 +139,7 @@ class _Limited(io.RawIOBase):
         return block
 
 
-def _other_format(start: bytes) -> str:
+def _other_format(start: bytes, encoding: str | None) -> str:
     """What it is instead, where that is known by its first bytes."""
     if start[:4] == b"PK\x03\x04":
         return "it is a ZIP archive or a spreadsheet; unpack it, or save it as CSV"
@@ -139,6 +147,6 @@ def _other_format(start: bytes) -> str:
         return "it is a file of another kind"
     if start.lstrip()[:1] in (b"{", b"["):
         return "it is JSON"
-    if b"\0" in start and start[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if b"\0" in start and encoding is None and start[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         return "it is neither text nor XML"
     return ""

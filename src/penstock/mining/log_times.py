@@ -111,6 +111,11 @@ class LogTimes:
         return self._milliseconds(_moment(match, *((first, second) if month_first else (second, first))))
 
 
+def written(at: int) -> str:
+    """As XES and CSV have it, in UTC."""
+    return (_EPOCH + timedelta(milliseconds=at)).isoformat(timespec="milliseconds")
+
+
 def slash_order(text: str) -> bool | None:
     """Does a date with slashes say that its month is first? None: it does not say, or it is none."""
     match = _YEAR_LAST.fullmatch(text)

@@ -14,8 +14,11 @@ from penstock.mining.quantiles import EXACT, Durations
 from penstock.mining.variants import EXAMPLES, VariantCount
 
 MAX_ACTIVITIES = 2_000  # more are not names of activities but data in the wrong column
-MAX_VARIANTS = 1_000_000
+MAX_FLOWS = 200_000
+MAX_VARIANTS = 500_000
+MAX_PEOPLE = 10_000  # of one activity; more are not counted
 MAX_HANDOVERS = 50_000  # pairs of people
+NOBODY = frozenset({"", "system"})  # P-7.3.6: how an export names what nobody was assigned to
 _NONE = -1  # before the first and after the last activity
 _FOLD_EVERY = EXACT // 2
 
@@ -63,7 +66,7 @@ class MapCounts:
         self.begin = begin if self.begin is None else min(begin, self.begin)
         self.end = end if self.end is None else max(end, self.end)
         self.elapsed.add(end - begin)
-        variant = self.variants.get(sequence) or self._new_variant(sequence)
+        variant = self.variants.get(sequence) or self._new_variant(sequence, case)
         variant.cases += 1
         variant.elapsed.add(end - begin)
         if len(variant.case_ids) < EXAMPLES:
@@ -115,16 +118,15 @@ class MapCounts:
                 activity.human += 1
             elif mode in AGENT_MODES:
                 activity.agent += 1
-            if resource and mode not in AGENT_MODES:
+            if resource in NOBODY:
+                resource = ""
+            elif mode not in AGENT_MODES and len(activity.people) < MAX_PEOPLE:
                 activity.people.add(resource)
             if before != _NONE:
                 wait = (at if started is None else started) - done
                 if wait < 0:
                     wait = 0
-                between = waits.get((before, number))
-                if between is None:
-                    between = waits[before, number] = Durations()
-                between.add(wait)
+                (waits.get((before, number)) or self._new_flow(before, number, case)).add(wait)
                 if resource and person and resource != person:
                     pair = handovers.get((person, resource)) or self._new_handover(person, resource)
                     if pair is not None:
@@ -141,9 +143,15 @@ class MapCounts:
         self.activities.append(ActivityCount())
         return number
 
-    def _new_variant(self, key: bytes) -> VariantCount:
+    def _new_flow(self, source: int, target: int, case: Case) -> Durations:
+        if len(self.waits) >= MAX_FLOWS:
+            raise EventLogTooLarge(what="flows between activities", limit=MAX_FLOWS, where=f"case «{case.id}»")
+        flow = self.waits[source, target] = Durations()
+        return flow
+
+    def _new_variant(self, key: bytes, case: Case) -> VariantCount:
         if len(self.variants) >= MAX_VARIANTS:
-            raise EventLogTooLarge(what="variants", limit=MAX_VARIANTS, where="")
+            raise EventLogTooLarge(what="variants", limit=MAX_VARIANTS, where=f"case «{case.id}»")
         variant = self.variants[key] = VariantCount()
         return variant
 

@@ -25,15 +25,14 @@ class Names:
             return known
         if len(self._activities) >= MAX_ACTIVITIES:
             raise EventLogTooLarge(what="activities", limit=MAX_ACTIVITIES, where=f"line {line}")
-        own = name.strip()
-        if len(own) > _MAX_NAME:
+        if len(name) > _MAX_NAME:
             raise EventLogTooLarge(what="characters in the name of an activity", limit=_MAX_NAME, where=f"line {line}")
-        return self._activities.setdefault(name, own)
+        return self._activities.setdefault(name, name)
 
     def resource(self, name: str) -> str:
         known = self._resources.get(name)
         if known is None:
-            known = name.strip()[:_MAX_NAME]
+            known = name[:_MAX_NAME]
             if len(self._resources) < _REMEMBERED:
                 self._resources[name] = known
         return known

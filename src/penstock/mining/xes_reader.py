@@ -193,7 +193,6 @@ class _XesReader:
         try:
             at = self.times.read(values[_TIME])
             started = self.times.read(values[_START]) if _START in values else None
-            paused = int(values.get(_PAUSED, 0))
         except KeyError:
             self._refuse_event("it has no time:timestamp")
         except ZonesMixed:
@@ -201,7 +200,7 @@ class _XesReader:
         except (ValueError, OverflowError):
             self._refuse_event(f"«{(values.get(_TIME) or '')[:60]}» is no time that can be read")
         name = values.get(_NAME) if self.options.classifier is None else None
-        names = self.names
+        names, paused = self.names, values.get(_PAUSED, "")
         self.raws.append(
             RawEvent(
                 names.activity(name or self._classified(values), self.event_line),
@@ -211,7 +210,7 @@ class _XesReader:
                 names.mode(values.get(_MODE, "")),
                 started,
                 values.get(_INSTANCE, ""),
-                paused,
+                int(paused) if paused.isdecimal() else 0,
             )
         )
 
