@@ -87,7 +87,7 @@ def test_a_file_becomes_a_draft_is_finished_beside_its_picture_and_runs(server: 
 def test_the_selected_mark_is_seen_where_its_place_is_no_element(server: Server, window: Open) -> None:
     """P-X.25: a lane and a pool have no frame of their own: the number of the to-do that is selected has one."""
     page = window(ADMIN)
-    _open(page, brought(server, purchase("seen", lanes=True)), "?todo=2")
+    _open(page, brought(server, purchase("selected", lanes=True)), "?todo=2")
     expect(_badge(page, 2)).to_have_attribute("aria-pressed", "true")
     plain, framed = (_badge(page, no).evaluate("one => getComputedStyle(one).boxShadow") for no in (1, 2))
     assert framed.count("px 0px") > plain.count("px 0px"), framed
@@ -315,9 +315,7 @@ def test_a_file_in_the_place_of_another_keeps_the_answers_that_fit(server: Serve
     _open(page, draft, f"?todo={number_of(draft, 'gateway_conditions')}")
     page.keyboard.press("a")
     _said(page, "제안을 받았어요")
-    mended = text.replace(
-        'id="late_timer" />', 'id="late_timer"><bpmn:timeDuration>P2D</bpmn:timeDuration></bpmn:timerEventDefinition>'
-    )  # noqa: E501
+    mended = text.replace('id="late_timer" />', 'id="late_timer"><bpmn:timeDuration>P2D</bpmn:timeDuration></bpmn:timerEventDefinition>')  # noqa: E501
     page.locator("input[data-replace]").set_input_files(
         {"name": "mended.bpmn", "mimeType": "text/xml", "buffer": mended.encode()}
     )

@@ -231,10 +231,8 @@ def test_one_that_has_failed_is_kept_as_long_as_its_run_is_stuck(kit: Kit, statu
 
 ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "taken": (
-        lambda kit: (
-            "SELECT id FROM job WHERE tenant='t' AND type='pay' AND state='WAITING'"
-            " ORDER BY priority,created_at,id LIMIT 10"
-        ),
+        lambda kit: "SELECT id FROM job WHERE tenant='t' AND type='pay' AND state='WAITING'"
+        " ORDER BY priority,created_at,id LIMIT 10",
         "job_next",
     ),
     "due": (lambda kit: "UPDATE job SET state='WAITING' WHERE due_at IS NOT NULL AND due_at<=100", "job_due"),

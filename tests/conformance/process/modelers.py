@@ -431,9 +431,7 @@ def trisotech(node: Node) -> None:
 def bonita(node: Node) -> None:
     if node.tag == "sequenceFlow":
         if not any(isinstance(child, Node) and child.tag == "conditionExpression" for child in node.inner):
-            node.inner.append(
-                n("conditionExpression", id=f"{node.given['id']}_c", language="http://groovy.apache.org/")
-            )
+            node.inner.append(n("conditionExpression", id=f"{node.given['id']}_c", language="http://groovy.apache.org/"))
         node.given.pop("name", None)
 
 

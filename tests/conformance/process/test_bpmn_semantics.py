@@ -474,11 +474,8 @@ def test_a_tool_does_it_where_our_setting_says_so(name: str) -> None:
     text = WORKED[name][0]
     own = '<penstock:settings xmlns:penstock="urn:penstock:bpmn:1">{"tool": "charge"}</penstock:settings>'
     inside = "<bpmn:extensionElements>"
-    text = (
-        text.replace(inside, inside + own)
-        if inside in text
-        else (text.replace("/>", f">{inside}{own}</bpmn:extensionElements></bpmn:serviceTask>"))
-    )
+    text = text.replace(inside, inside + own) if inside in text else (
+        text.replace("/>", f">{inside}{own}</bpmn:extensionElements></bpmn:serviceTask>"))
     (task_,) = in_file(text)["activities"]
     assert task_["tool"] == "charge" and "job" not in task_
 

@@ -124,11 +124,8 @@ def test_what_may_be_missing_is_asked_for_as_in_camunda(tmp_path: Path, conditio
 @pytest.mark.parametrize(
     ("condition", "name"),
     [
-        ("=last(list) = 20", "last"),
-        ("=i = 1 or isdefined(word)", "isdefined"),
-        ("=if f(i) then good else bad", "f"),
-        ("=count(list[above(item)]) > 0", "above"),
-        ("=[for x in list return twice(x)] = []", "twice"),
+        ("=last(list) = 20", "last"), ("=i = 1 or isdefined(word)", "isdefined"), ("=if f(i) then good else bad", "f"),
+        ("=count(list[above(item)]) > 0", "above"), ("=[for x in list return twice(x)] = []", "twice"),
     ],
 )
 def test_a_function_that_is_not_known_is_refused(tmp_path: Path, condition: str, name: str) -> None:

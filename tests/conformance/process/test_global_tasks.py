@@ -18,7 +18,8 @@ HEAD = (
     'xmlns:camunda="http://camunda.org/schema/1.0/bpmn">'
 )
 USER = (
-    '<globalUserTask id="G" name="Sign" camunda:assignee="kim"><documentation>Sign it.</documentation></globalUserTask>'
+    '<globalUserTask id="G" name="Sign" camunda:assignee="kim"><documentation>Sign it.</documentation>'
+    "</globalUserTask>"
 )
 SCRIPT = (
     '<globalScriptTask id="G" name="Count" scriptLanguage="python"><script>result = {"n": 2}</script>'

@@ -260,10 +260,7 @@ def test_only_the_numbers_of_what_is_moved_change() -> None:
         data["diagram"]["edges"]["f2"]["points"] = [[1, 2], [3, 4.25], [5, 6]]
 
     gone, new = written(moved)
-    assert (
-        new[0]
-        == '<di:BPMNShape bpmnElement="a" id="a_di"><dc:Bounds x="100.50" y="120.125" width="100" height="80"/></di:BPMNShape>'
-    )  # noqa: E501
+    assert new[0] == '<di:BPMNShape bpmnElement="a" id="a_di"><dc:Bounds x="100.50" y="120.125" width="100" height="80"/></di:BPMNShape>'  # noqa: E501
     assert '<omg:waypoint x="5" y="6" />' in "".join(new) and len(gone) <= 2
 
 

@@ -170,7 +170,7 @@ def test_after_a_machine_those_are_asked_who_were_named_for_the_lane() -> None:
 
 def test_a_name_that_no_role_can_have_is_no_proposal_that_is_refused() -> None:
     """P-X.13: then the role has the id of what is drawn."""
-    lanes = [{"id": "l", "name": 'O\'Neil "x"', "elements": ["A", "g"]}]
+    lanes = [{"id": "l", "name": "O'Neil \"x\"", "elements": ["A", "g"]}]
     drawn = of(process([task("A", tool="t"), task("B"), task("C"), gateway("g")], ["A>g", "g>B", "g>C"],
                        lanes=[{**lanes[0], "elements": ["g", "B"]}]))  # fmt: skip
     done, _ = accepted(drawn)

@@ -429,7 +429,9 @@ def test_a_message_finds_who_waits_by_its_key(tmp_path: Path) -> None:
         '<message id="m" name="paid"><extensionElements><zeebe:subscription correlationKey="=order.id"/>'
         "</extensionElements></message>"
     )
-    caught = '<intermediateCatchEvent id="a"><messageEventDefinition messageRef="m"/></intermediateCatchEvent>'
+    caught = (
+        '<intermediateCatchEvent id="a"><messageEventDefinition messageRef="m"/></intermediateCatchEvent>'
+    )
     for waits in (caught, task("receiveTask", attributes='messageRef="m"')):
         data = read_bpmn(file(waits, more=message).decode())[0]
         entry = next(e for name in ("events", "activities") for e in data.get(name, []) if e["id"] == "a")
