@@ -33,6 +33,8 @@ LEAST_SHARE, LEAST_CASES = 0.005, 3
 #: With fewer cases nothing is taken out for not having happened.
 ENOUGH_CASES = 50
 _MOST_TRIES = 40
+#: States that are looked at after a step: the most frequent variants are explained, the others only told to fit or not.
+_STATES = 25_000
 BASE_CHANGED, INDUCTIVE = "base changed by the log", "inductive miner"
 
 Reason = Literal["control", "seldom", "not_drawable"]
@@ -73,7 +75,8 @@ def propose_model(
     if name:
         changed["process_definition_name"] = name
     drawn = with_added_shapes(changed, base)
-    return Proposal(drawn, BASE_CHANGED, learning.found, tuple(learning.not_learned()))
+    found = check_conformance(drawn, variants)
+    return Proposal(drawn, BASE_CHANGED, found, tuple(learning.not_learned(found)))
 
 
 def can_run(definition: Mapping[str, Any], resolve: Resolve | None = None) -> bool:
@@ -90,8 +93,9 @@ class _Learning:
         self, base: Mapping[str, Any], variants: Variants, least_share: float, resolve: Resolve | None
     ) -> None:
         self.data: dict[str, Any] = dict(base)
-        self.variants, self.counts, self.resolve = variants, list(variants.values()), resolve
-        self.found = check_conformance(base, variants)
+        self.variants = dict(sorted(variants.items(), key=lambda one: -one[1]))
+        self.counts, self.resolve = list(self.variants.values()), resolve
+        self.found = check_conformance(base, self.variants)
         self.controls = controls_of(base)
         self.against_rules = self._against_rules()
         self.least = max(LEAST_CASES, math.ceil(least_share * self.found.cases))
@@ -103,9 +107,9 @@ class _Learning:
         if self.found.cases >= ENOUGH_CASES:
             self._take_out()
 
-    def not_learned(self) -> Iterator[NotLearned]:
-        for deviation in self.found.deviations:
-            seldom = self._cases(deviation) < self.least
+    def not_learned(self, found: Conformance) -> Iterator[NotLearned]:
+        for deviation in found.deviations:
+            seldom = deviation.cases < self.least
             reason: Reason = "seldom" if seldom else "not_drawable"
             yield NotLearned(deviation, "control" if self._touches_control(deviation) else reason)
 
@@ -137,7 +141,7 @@ class _Learning:
             return
         fitting = sum(cases for cases, fit in zip(self.counts, fits, strict=True) if fit)
         if fitting > self.found.fitting or not more and fitting == self.found.fitting:
-            self.data, self.found = edit.data, check_conformance(edit.data, self.variants)
+            self.data, self.found = edit.data, check_conformance(edit.data, self.variants, _STATES)
 
     def _touches_control(self, deviation: Deviation) -> bool:
         """To leave a control out, or to do it, or what it stands before, at another time."""
