@@ -149,6 +149,9 @@ def _migrated_and_back(office: World, id: str, running: list[Case], fresh: Case)
     assert _done(office, asked)["done"] == 3
     for case in running[:2]:
         case.submits("Look")
+        asked = until(case.items, lambda items: items[-1]["activity_type"] == "exclusiveGateway")[-1]
+        assert set(asked["form"]["properties"]["choice"]["enum"]) == {"Look", "Pay"}, "the way back that was mined"
+        case.submits(asked["activity_id"], {"choice": "Pay"})
         case.until(Pay="TODO")
         case.submits("Pay")
         case.until(status="COMPLETED")
@@ -200,7 +203,7 @@ def test_p_7_3_2_instances_that_ended_are_the_history(office: World) -> None:
     assert other.delete(f"/processes/mining/logs/{log['id']}").status_code == 404
 
 
-def test_p_7_4_a_log_without_a_process_is_mapped_and_mined(office: World) -> None:
+def test_p_7_4_1_a_log_without_a_process_is_mapped_and_mined(office: World) -> None:
     """P-7.4.1, P-7.5.3, P-7.5.5: the model has an id of its own, and waits; rejected, it is kept and cannot begin."""
     data = log_of({"Ask,Look": 7, "Look,Ask": 7})
     log = brought(office, gzip.compress(data))
