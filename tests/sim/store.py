@@ -20,9 +20,11 @@ from penstock.store.work_items import AGENT
 from tests.sim.admin import SimAdmin
 from tests.sim.autonomy import SimAutonomy
 from tests.sim.deployments import SimDeployments
+from tests.sim.event_logs import SimEventLogs
 from tests.sim.file_schedules import SimFileSchedules
 from tests.sim.queues import SimQueues
 from tests.sim.registry import SimRegistry
+from tests.sim.run_fits import SimRunFits
 from tests.sim.simulations import SimSimulations
 from tests.sim.tasks import SimTasks
 
@@ -90,7 +92,8 @@ DONE = "COMPLETED"
 
 
 class SimStore(
-    SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks, SimDeployments, SimSimulations, SimAutonomy
+    SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks, SimDeployments, SimSimulations, SimAutonomy,
+    SimEventLogs, SimRunFits,
 ):  # fmt: skip
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk

@@ -33,14 +33,19 @@ class ProcessApp(AppLanguage):
         return source == PROCESS_DISCOVERED
 
     async def received(self, door: Door, source: str, payload: Any, by: Any = None) -> list[str]:
-        from penstock.app.process.discovered import discovered
+        from penstock.app.process.models import discovered
 
         return [(await discovered(door, payload, by)).release.name]
 
-    def background(self, door: Door) -> Background:
-        from penstock.app.process.autonomy.follower import AutonomyFollower
+    async def sample(self, door: Door) -> None:
+        from penstock.app.process.mining.histories.sample import begin
 
-        return AutonomyFollower(door)
+        await begin(door)
+
+    def background(self, door: Door) -> Background:
+        from penstock.app.process.mining.live.followers import Followers
+
+        return Followers(door)
 
     def figures(self, store: Store, net_of: Callable[[str], Compiled], settings: Mapping[str, Any]) -> LanguageFigures:
         from penstock.app.process.figures import Figures

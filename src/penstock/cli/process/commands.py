@@ -14,4 +14,9 @@ COMMANDS = {
     "autonomy": LanguageCommand(
         "penstock.cli.process.autonomy", "Propose how far agents may work alone, from their drafts.", "items"
     ),
+    "mine": LanguageCommand(
+        "penstock.cli.process.mining",
+        "What really happened in a process: map, variants, lost time, better model.",
+        "autonomy",
+    ),
 }
