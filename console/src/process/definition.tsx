@@ -4,12 +4,12 @@ import { useGet } from "../api/cache";
 import { isDict, textOf } from "../api/json";
 import type { Dict, Json, Process } from "../api/types";
 import { definitionPath } from "../definitions/requests";
-import type { DefinitionContext, DefinitionDetails, DefinitionParts, Review } from "../languages/contract";
+import type { DefinitionContext, DefinitionDetails, DefinitionParts } from "../languages/contract";
 import { Link } from "../shell/router";
 import { useWords } from "../words";
 import { Downloads } from "./Downloads";
 import { Overview } from "./Overview";
-import { processPath, reviewModel } from "./requests";
+import { modelReview, processPath } from "./requests";
 
 /** These only hold other processes. */
 const CONTAINERS = ["mega", "major"];
@@ -23,10 +23,7 @@ function useDetails({ version, alone }: DefinitionContext): DefinitionDetails {
   const other = useGet<Process>(alone && base ? processPath(base) : null);
   const container = CONTAINERS.includes(String(version.document["type"] ?? ""));
   // a model that was mined or read from a text has its own approval; what somebody has drawn is approved as every document
-  const review: Review = {
-    permission: "process.model.approve", effect: d.effectModel, into: base || null,
-    send: (verb, comment, into, key) => reviewModel(version.name, version.version, verb, comment, into ? base : null, key),
-  };
+  const review = modelReview(version.name, version.version, base || null, t);
   return {
     ready: process.data !== undefined,
     tabs: [{

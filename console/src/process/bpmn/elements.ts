@@ -134,6 +134,9 @@ function ownId(element: Element): string {
   }
 }
 
+/** By the author's id, or by the drawing's. */
+export const connectionOf = (drawn: Drawn, id: string): Element | undefined => drawn.connections.find((connection) => ownId(connection) === id || connection.id === id);
+
 /** The middle of the longest part of a connection, as an offset from the corner of its box. */
 export function middleOf(points: Point[]): { left: number; top: number } {
   const [x, y] = [Math.min(...points.map((point) => point.x)), Math.min(...points.map((point) => point.y))];
