@@ -1,4 +1,5 @@
 /** All elements in groups, each with how sure it is; the one that is selected shows its sentences. The only view on a phone. */
+import { GitCommitHorizontal, Sheet, UserRound, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 import { nodeIcon } from "../../net/icons";
 import type { DrawingFile } from "../draft/drawingFile";
@@ -22,6 +23,7 @@ interface Props {
 }
 
 const STEPS = "steps";
+const ICONS: Record<string, LucideIcon> = { transitions: GitCommitHorizontal, roles: UserRound, decisions: Sheet };
 const DRAWN = ["activities", "gateways", "events"];
 
 export function ElementList({ read, file, links, lit, selected, onElement, onSentence }: Props): ReactNode {
@@ -38,8 +40,8 @@ export function ElementList({ read, file, links, lit, selected, onElement, onSen
           <h3>{m.collections[group] ?? group} <span className="dim">{elements.length}</span></h3>
           <ol>
             {elements.map((element) => {
-              const type = file.elements.get(element.id)?.type ?? (element.collection === "transitions" ? "sequenceFlow" : element.collection);
-              const Icon = nodeIcon("process", { type, shape: shapeOf({ type }) });
+              const type = file.elements.get(element.id)?.type ?? element.collection;
+              const Icon = ICONS[element.collection] ?? nodeIcon("process", { type, shape: shapeOf({ type }) });
               const own = selected !== null && keyOf(selected) === keyOf(element);
               return (
                 <li key={keyOf(element)}>

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.lang.process.bpmn.clear_routes import ClearRoutes
+
 _SIZES = {"activities": (100, 80), "gateways": (50, 50), "events": (36, 36)}
 _GAP_X, _GAP_Y, _EDGE, _PAD = 60, 40, 160, 40
 _LABEL_GAP = 60  # added where a flow has a label
+_MOST_CLEARED = 400  # elements of a drawing whose flows look for a way around the others
 _Box = list[float]
 
 
@@ -105,10 +108,20 @@ class _Layout:
             self.shapes[id] = {"bounds": [box[0] + box[2] - 18 - 40 * (n - 1) - 10, box[1] + box[3] - 18, 36, 36]}
 
     def routes(self) -> dict[str, Any]:
-        return {
-            id: {"points": _route(self.shapes[source]["bounds"], self.shapes[target]["bounds"], source in self.host)}
-            for id, source, target in self.flows if source in self.shapes and target in self.shapes
-        }  # fmt: skip
+        flows = [flow for flow in self.flows if flow[1] in self.shapes and flow[2] in self.shapes]
+        level = {id: parent for parent, members in self.inside.items() for id in members}
+        clear = ClearRoutes()
+        routes: dict[str, Any] = {}
+        for id, source, target in flows:
+            a, b = self.shapes[source]["bounds"], self.shapes[target]["bounds"]
+            points = _route(a, b, source in self.host)
+            if len(self.shapes) <= _MOST_CLEARED and level.get(source, "-") == level.get(target, "+"):
+                others = [
+                    self.shapes[each]["bounds"] for each in self.inside[level[source]] if each not in (source, target)
+                ]
+                points = clear.of(points, a, b, others)
+            routes[id] = {"points": points}
+        return routes
 
 
 def _topological_order(members: list[str], outs: Mapping[str, list[str]]) -> list[str]:
