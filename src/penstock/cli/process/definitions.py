@@ -14,7 +14,7 @@ from penstock.app.access.candidates import Who
 from penstock.app.penstock import Penstock
 from penstock.app.process.definitions import Processes, approval_of
 from penstock.app.process.error_words import process_words
-from penstock.app.process.extraction import text_of_pdf
+from penstock.app.process.extraction import manual_of_document
 from penstock.app.process.models import Proposed, extracted
 from penstock.app.process.models import import_discovered as discovered
 from penstock.app.process.reevaluation import ThresholdReading, reevaluation
@@ -249,14 +249,13 @@ def extract(
 ) -> int:
     """Make a process out of a text in plain language, for you to accept. Nothing is kept without --save."""
     source = read_source(file)
-    text = read_text(file) if source[:5] != b"%PDF-" else None
 
     async def work() -> Proposed:
         async with contextlib.AsyncExitStack() as stack:
             door = await driving_or_attached(stack, store, create=True)
-            words = await text_of_pdf(source) if text is None else text
+            manual = await manual_of_document(source, file.name)
             return await extracted(
-                door, words, id=id, by=identify(door, by, "definition.write") or Claimed("cli"), store=save
+                door, manual, id=id, by=identify(door, by, "definition.write") or Claimed("cli"), store=save
             )
 
     done = until_done(work())

@@ -24,13 +24,15 @@ _COMPARISON = re.compile(r"([^|&]+) ([<>]=?) (-?[\d.]+)\Z")
 
 
 class Extracted(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read from a text. `evidence` has the text of every element; `parts` has the parts of the confidence;
-    `findings` are what a person has to check, each with its line."""
+    """What was read from a text. `evidence` has the text of every element, `lines` its lines, `certainty`
+    how certain it is (0 to 1); `parts` has the parts of the confidence; `findings` are what a person has to check, each with its line."""
 
     definition: dict[str, Any]
     confidence: float
     parts: dict[str, float]
     evidence: dict[str, str]
+    lines: dict[str, list[ManualLine]] = {}
+    certainty: dict[str, float] = {}
     findings: list[Finding] = []
 
     @property
@@ -87,7 +89,7 @@ class _ManualReader:
         parts = builder.confidence_parts()
         return Extracted(
             definition=definition, confidence=round(sum(parts.values()) / len(parts), 4), parts=parts,
-            evidence=builder.evidence, findings=sorted(builder.findings, key=lambda finding: finding.where.line),
+            evidence=builder.evidence, lines=builder.lines, certainty=builder.certainty(), findings=sorted(builder.findings, key=lambda finding: finding.where.line),
         )  # fmt: skip
 
     # -- steps ---------------------------------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ class _ManualReader:
         head, rest = step.lines[0], step.lines[1:]
         bullets = [ManualLine(line.at, bullet[1]) for line in rest if (bullet := BULLET.match(line.text))]
         if words.PARALLEL_WORDS.search(head.text) and len(bullets) > 1:
-            self.builder.add_parallel(head.text, [line.text for line in bullets], step)
+            self.builder.add_parallel(head, bullets, step)
         else:
             self._units(self._sentence_units(step), step)
         if (
@@ -221,7 +223,11 @@ class _ManualReader:
 
     def _add_choice(self, branches: list[tuple[Branch, _SentenceUnit]], step: ManualStep, name: str, role: str) -> None:
         evidence = name or branches[0][1].line.text
-        gateway = self.builder.gateway("exclusiveGateway", words.shortened(name) if name else "", evidence)
+        lines = [ManualLine(branches[0][1].line.at, name)] if name else []
+        lines += [unit.line for _, unit in branches]
+        gateway = self.builder.gateway(
+            "exclusiveGateway", words.shortened(name) if name else "", evidence, lines=lines
+        )
         if not self.builder.open_ends and self.builder.step_starts:
             self.builder.lost_flows += 1
         self.builder.lead_to(gateway)
@@ -253,14 +259,15 @@ class _ManualReader:
         jump, end = words.jump_of(branch.action), words.end_of(branch.action)
         lead = jump.lead if jump is not None else end if end is not None else branch.action
         if lead:
-            id = self.builder.activity(lead, "", role)
-            self.builder.flow(open_end, id, label)
+            id = self.builder.activity(lead, "", role, [unit.line])
+            self.builder.flow(open_end, id, label, [unit.line])
             open_end, label = OpenEnd(id), ""
         if jump is not None:
-            self.builder.jumps.append((self.builder.flow(open_end, "", label), jump.step, step, unit.line))
+            flow = self.builder.flow(open_end, "", label, [unit.line])
+            self.builder.jumps.append((flow, jump.step, step, unit.line))
             return []
         if end is not None:
-            self.builder.flow(open_end, self.builder.end(), label)
+            self.builder.flow(open_end, self.builder.end([unit.line]), label, [unit.line])
             return []
         return [open_end]
 
@@ -277,9 +284,9 @@ class _ManualReader:
             or words.names_all_parallel_parts(line.text)
             or not self.builder.open_ends
         ):
-            return self.builder.add_parallel(line.text, parts, step)
+            return self.builder.add_parallel(line, [ManualLine(line.at, part) for part in parts], step)
         if meanwhile := words.parallel_action(line.text):
-            if self.builder.add_beside_last(meanwhile):
+            if self.builder.add_beside_last(ManualLine(line.at, meanwhile)):
                 return None
             self.builder.unread_conditions += 1
             message = "What it goes on beside of is not certain; it follows instead"
@@ -288,9 +295,8 @@ class _ManualReader:
             line = ManualLine(line.at, meanwhile)
         if not more and self._leads_away(line, step, role):
             return None
-        id = self.builder.activity(
-            line.text, " ".join(text_line.text for text_line in more), role or self._default_role(step)
-        )
+        instruction = " ".join(text_line.text for text_line in more)
+        id = self.builder.activity(line.text, instruction, role or self._default_role(step), [line, *more])
         self.builder.lead_to(id)
         self.builder.step_starts.append((step, id))
         self.builder.open_ends = [OpenEnd(id)]
@@ -303,9 +309,9 @@ class _ManualReader:
             return False
         if jump is not None and jump.lead:
             self._add_activity(ManualLine(line.at, jump.lead), [], step, role, reported=True)
-        target = "" if jump is not None else self.builder.end()
+        target = "" if jump is not None else self.builder.end([line])
         for open_end in self.builder.open_ends:
-            flow = self.builder.flow(open_end, target)
+            flow = self.builder.flow(open_end, target, lines=[line])
             if jump is not None:
                 self.builder.jumps.append((flow, jump.step, step, line))
         self.builder.open_ends = []

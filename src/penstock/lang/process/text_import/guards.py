@@ -32,6 +32,10 @@ _THAN = re.compile(
     r"(?:the\s+)?(?P<what>.+?)\s+(?:is\s+|are\s+)?(?P<sign>greater than|more than|larger than|higher than|exceeds?"
     r"|less than|fewer than|lower than|smaller than)\s+the\s+(?P<other>.+)", re.I,
 )  # fmt: skip
+_WRITTEN_NUMBER = re.compile(
+    r"(?<![\w.])(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?:(?P<unit>천만|백만|십만|천|백|십|만|억|조)"
+    r"|(?P<unit_en>(?:k|thousand|million|billion)\b))?\s*(?P<more>\d[\d,]*\s*(?:천만|백만|십만|천|만))?", re.I,
+)  # fmt: skip
 _OR = re.compile(r"(?<=[가-힣])거나,?\s+|\s(?:또는|혹은)\s|,?\s+or\s+(?!equal)", re.I)
 _AND = re.compile(r"(?<=[이하크많높작적낮])(?:고|며),?\s+|\s그리고\s|,?\s+and\s+", re.I)
 _SIGNS = {
@@ -120,15 +124,27 @@ def _sign(comparison: re.Match[str], text: str, negated: bool) -> str:
 
 
 def _number(comparison: re.Match[str]) -> str:
-    number = _scaled(comparison["number"], comparison["unit"])
+    number = scaled(comparison["number"], comparison["unit"])
     rest = comparison.groupdict().get("more")
     if rest and (part := re.match(r"(\d[\d,]*)\s*(천만|백만|십만|천|만)", rest)):
-        number += _scaled(part[1], part[2])
+        number += scaled(part[1], part[2])
     return str(int(number)) if number == int(number) else str(number)
 
 
-def _scaled(number: str, unit: str | None) -> float:
+def scaled(number: str, unit: str | None) -> float:
     return round(float(number.replace(",", "")) * _UNIT.get((unit or "").lower(), 1), 6)
+
+
+def numbers_in(text: str) -> set[float]:
+    """Every number that a text says, in digits with its units: 100만 is 1,000,000, and 1억 5천만 is 150,000,000."""
+    numbers: set[float] = set()
+    for match in _WRITTEN_NUMBER.finditer(text):
+        plain = float(match["number"].replace(",", ""))
+        value = scaled(match["number"], match["unit"] or match["unit_en"])
+        numbers |= {plain, value}
+        if match["more"] and (part := re.match(r"(\d[\d,]*)\s*(천만|백만|십만|천|만)", match["more"])):
+            numbers.add(value + scaled(part[1], part[2]))
+    return numbers
 
 
 def negated_expression(expression: str) -> str:
