@@ -55,3 +55,21 @@ def test_ways_around_the_same_steps_keep_apart() -> None:
     assert _run_through(layout) == []
     levels = [tuple(layout["edges"][flow]["points"][1]) for flow in ("A>D", "A>E")]
     assert levels[0] != levels[1]
+
+
+def test_the_name_of_a_flow_stands_above_its_own_line_and_on_no_element() -> None:
+    """P-X.13: two ways out of a gateway have names that are read beside their own way."""
+    definition = _process("a>G G>b G>c b>d c>d")
+    for flow in definition["transitions"]:
+        flow["name"] = {"G>b": "수리비가 100만원을 초과하면", "G>c": "else"}.get(flow["id"], "")
+    layout = auto_layout(definition)
+    assert _run_through(layout) == []
+    labels = {flow: edge["label"] for flow, edge in layout["edges"].items() if "label" in edge}
+    assert set(labels) == {"G>b", "G>c"}
+    for flow, (x, y, w, h) in labels.items():
+        line = layout["edges"][flow]["points"][-1][1]
+        assert line - 10 < y + h < line
+        for other in layout["shapes"].values():
+            ox, oy, ow, oh = other["bounds"]
+            assert x + w <= ox or x >= ox + ow or y + h <= oy or y >= oy + oh
+    assert labels["G>b"][3] > labels["G>c"][3]  # the long one takes more lines

@@ -12,12 +12,10 @@ import { useManualWords } from "./speech";
 import type { Manual } from "./types";
 import { toast } from "../../components/toast";
 
-/** The server reads no more of a file than this. */
-const MOST_BYTES = 5.5 * 1024 * 1024;
-const KINDS = ".pdf,.docx,.html,.htm,.txt,.md";
+const KINDS = ".pdf,.docx,.html,.htm,.txt,.md,.markdown";
 
 export function BringManual(): ReactNode {
-  const { t, f, m } = useManualWords();
+  const { t, m } = useManualWords();
   const { me } = useSession();
   useFrame([{ text: t.nav.definitions, to: "/definitions" }, { text: m.title }]);
   const input = useRef<HTMLInputElement>(null);
@@ -34,7 +32,6 @@ export function BringManual(): ReactNode {
     if (!file) return;
     setProblem(null);
     if (file.size === 0) return setProblem(m.empty(file.name));
-    if (file.size > MOST_BYTES) return setProblem(m.tooLarge(file.name, f.bytes(MOST_BYTES)));
     try {
       await open({ name: file.name, content_base64: await base64Of(file) });
     } catch {
@@ -57,7 +54,7 @@ export function BringManual(): ReactNode {
         <div className="manual-drop">
           <FileUp size={30} strokeWidth={1.6} aria-hidden />
           <p className="manual-drop-said">{m.drop}</p>
-          <p className="dim small">{m.kinds(f.bytes(MOST_BYTES))}</p>
+          <p className="dim small">{m.kinds}</p>
           <Button look="primary" icon={FileUp} onClick={() => input.current?.click()}>{m.pick}</Button>
           {problem && <p className="bad" role="alert">{problem}</p>}
         </div>

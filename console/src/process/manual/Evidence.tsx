@@ -43,5 +43,5 @@ export function Quotes({ element, links, onSentence }: { element: ReadElement; l
   const { m } = useManualWords();
   const sentences = element.sentences.flatMap((id) => links.sentences.get(id) ?? []);
   if (sentences.length === 0) return <p className="ink-held small">{m.noSentence}</p>;
-  return <ul className="manual-quotes" aria-label={m.evidenceOf}>{sentences.map((sentence) => <li key={sentence.id}><button type="button" onClick={() => onSentence(sentence)}>{sentence.page !== null && <span className="tag">{m.page(sentence.page)}</span>}<q>{sentence.text}</q></button></li>)}</ul>;
+  return <ul className="manual-quotes" aria-label={m.evidenceOf}>{sentences.map((sentence) => <li key={sentence.id}><button type="button" onClick={() => onSentence(sentence)}>{links.pages.length > 1 && <span className="tag">{m.page(sentence.page)}</span>}<q>{sentence.text}</q></button></li>)}</ul>;
 }

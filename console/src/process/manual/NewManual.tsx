@@ -14,7 +14,8 @@ import { MANUALS_PAGE, read } from "./requests";
 import { Review, titleOf } from "./Review";
 import { SaveDialog } from "./SaveDialog";
 import { useManualWords } from "./speech";
-import type { Manual, ManualRead } from "./types";
+import type { Extracted } from "../../api/types";
+import type { Manual } from "./types";
 
 export function NewManual(): ReactNode {
   const { t, m } = useManualWords();
@@ -33,7 +34,7 @@ export function NewManual(): ReactNode {
 
 function Reading({ manual, user }: { manual: Manual; user: string }): ReactNode {
   const { m } = useManualWords();
-  const [answer, setAnswer] = useState<ManualRead | null>(() => keptAnswer(user, manual));
+  const [answer, setAnswer] = useState<Extracted | null>(() => keptAnswer(user, manual));
   const [error, setError] = useState<unknown>(null);
   const [stopped, setStopped] = useState(false);
   const [since, setSince] = useState(() => Date.now());

@@ -44,7 +44,7 @@ export function Review({ read, file, standing, badge, actions, feedback, version
   const [broken, setBroken] = useState(false);
   const links = useMemo(() => linksOf(read), [read]);
   const drawing = useMemo(() => readFile(read.bpmn), [read.bpmn]);
-  const tables = useMemo(() => decisionTables(read.dmn), [read.dmn]);
+  const tables = useMemo(() => decisionTables(read.dmn ?? ""), [read.dmn]);
   const ordered = useMemo(() => inReadingOrder(read, drawing), [read, drawing]);
   const doubtful = useMemo(() => ordered.filter(isDoubtful), [ordered]);
   const selection: Selection = { element: links.elements.get(search.get("node") ?? "") ?? null, sentence: links.sentences.get(search.get("sentence") ?? "") ?? null };
@@ -66,7 +66,7 @@ export function Review({ read, file, standing, badge, actions, feedback, version
   ];
   const view: View = views.find(({ id }) => id === wanted)?.id ?? views[0]?.id ?? "list";
   const show = (next: View) => setView(next === views[0]?.id ? null : next);
-  const text = <ManualText links={links} selection={selection} lit={litTexts} onPick={pickSentence} />;
+  const text = <ManualText text={read.text} links={links} selection={selection} lit={litTexts} onPick={pickSentence} />;
   return (
     <div className="draft manual">
       <header className="draft-head manual-head">
@@ -104,7 +104,7 @@ export function Review({ read, file, standing, badge, actions, feedback, version
   );
 }
 
-function countsOf(read: ManualRead, pages: { page: number | null }[], m: ReturnType<typeof useManualWords>["m"], number: (n: number) => string): string {
-  const paged = new Set(pages.flatMap(({ page }) => (page === null ? [] : [page]))).size;
-  return [paged > 0 && m.pages(number(paged)), m.sentences(number(read.sentences.length)), read.chunks.length > 1 && m.chunks(number(read.chunks.length)), m.elements(number(read.elements.length)), m.droppedN(number(read.dropped.length))].filter(Boolean).join(" · ");
+function countsOf(read: ManualRead, pages: { page: number }[], m: ReturnType<typeof useManualWords>["m"], number: (n: number) => string): string {
+  const paged = new Set(pages.map(({ page }) => page)).size;
+  return [paged > 1 && m.pages(number(paged)), m.sentences(number(read.sentences.length)), read.chunks.length > 1 && m.chunks(number(read.chunks.length)), m.elements(number(read.elements.length)), m.droppedN(number(read.dropped.length))].filter(Boolean).join(" · ");
 }

@@ -2,6 +2,7 @@
 import { Save } from "lucide-react";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { newKey } from "../../api/client";
+import type { Extracted } from "../../api/types";
 import { Button } from "../../components";
 import { Dialog, type Anchor } from "../../components/Dialog";
 import { toast } from "../../components/toast";
@@ -12,11 +13,11 @@ import { manualPage, save } from "./requests";
 import { titleOf } from "./Review";
 import { useManualWords } from "./speech";
 import { standingOf } from "./standing";
-import { percent, type Manual, type ManualRead } from "./types";
+import { percent, type Manual } from "./types";
 
 interface Props {
   manual: Manual;
-  read: ManualRead;
+  read: Extracted;
   user: string;
   anchor: Anchor | null;
   onClose: () => void;

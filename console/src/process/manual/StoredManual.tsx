@@ -3,7 +3,7 @@ import { ExternalLink, Lock } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useGet } from "../../api/cache";
 import { ApiError } from "../../api/client";
-import type { VersionWhole } from "../../api/types";
+import type { Extraction, VersionWhole } from "../../api/types";
 import { Button, Empty, Failed, Skeleton } from "../../components";
 import { anchorOf, type Anchor } from "../../components/Dialog";
 import { RELEASE_ICON, ReleaseDialog } from "../../definitions/ReleaseDialog";
@@ -17,7 +17,6 @@ import { DraftButton } from "./DraftButton";
 import { extractionPath, manualPage, MANUALS_PAGE } from "./requests";
 import { Review, titleOf } from "./Review";
 import { useManualWords } from "./speech";
-import type { ManualRead } from "./types";
 
 const VERBS = ["reject", "approve"] as const;
 const PERMISSION = "process.model.approve";
@@ -25,7 +24,7 @@ const PERMISSION = "process.model.approve";
 export function StoredManual({ id, version: number }: { id: string; version: number }): ReactNode {
   const { t, m } = useManualWords();
   const { me } = useSession();
-  const read = useGet<ManualRead>(extractionPath(id, number));
+  const read = useGet<Extraction>(extractionPath(id, number));
   const version = useGet<VersionWhole>(definitionPath(id, number));
   const [asked, setAsked] = useState<{ verb: "approve" | "reject"; anchor: Anchor | null } | null>(null);
   useFrame([{ text: t.nav.definitions, to: "/definitions" }, { text: m.title, to: MANUALS_PAGE }, { text: read.data ? titleOf(read.data) : id }]);
@@ -41,7 +40,7 @@ export function StoredManual({ id, version: number }: { id: string; version: num
     <>
       <Review read={read.data} file={null} standing={held.status === "pending_approval" ? "pending" : held.status === "rejected" ? "rejected" : "stored"} badge={<StatusBadge status={held.status} />} feedback={held.feedback} version={number} actions={
         <>
-          <Link className="btn btn-quiet" to={definitionPath(id, number)}><ExternalLink size={15} aria-hidden />{m.openDefinition}</Link>
+          <Link className={`btn ${held.status === "active" ? "btn-primary" : "btn-quiet"}`} to={definitionPath(id, number)}><ExternalLink size={15} aria-hidden />{m.openDefinition}</Link>
           <DraftButton title={titleOf(read.data)} bpmn={read.data.bpmn} back={manualPage(id, number)} />
           {verbs.length > 0 && !allowed && <span className="dim small manual-locked"><Lock size={14} aria-hidden />{m.needs(PERMISSION)}</span>}
           {allowed && verbs.map((verb) => <Button key={verb} look={verb === "reject" ? "danger" : "primary"} icon={RELEASE_ICON[verb]} onClick={(event) => setAsked({ verb, anchor: anchorOf(event.currentTarget) })}>{t.definitions.deed[verb]}</Button>)}

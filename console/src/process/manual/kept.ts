@@ -1,17 +1,18 @@
 /** The manual that somebody is looking at and has not saved: it stays in this browser, so that reloading loses nothing. */
-import type { Manual, ManualRead } from "./types";
+import type { Extracted } from "../../api/types";
+import type { Manual } from "./types";
 
 const DATABASE = "ps-manuals";
 const STORE = "kept";
 
 /** Its answer is only kept while the page lives: it can be asked for again. */
-let last: { user: string; manual: Manual; answer: ManualRead | null } | null = null;
+let last: { user: string; manual: Manual; answer: Extracted | null } | null = null;
 
-export function keptAnswer(user: string, manual: Manual): ManualRead | null {
+export function keptAnswer(user: string, manual: Manual): Extracted | null {
   return last?.user === user && last.manual === manual ? last.answer : null;
 }
 
-export function keepAnswer(user: string, manual: Manual, answer: ManualRead): void {
+export function keepAnswer(user: string, manual: Manual, answer: Extracted): void {
   last = { user, manual, answer };
 }
 

@@ -8,7 +8,8 @@ export interface Links {
   from: Map<string, ReadElement[]>;
   /** By its first sentence. */
   chunks: Map<string, Chunk>;
-  pages: { page: number | null; sentences: Sentence[] }[];
+  /** One where the manual has no pages. */
+  pages: { page: number; sentences: Sentence[] }[];
 }
 
 export function linksOf(read: ManualRead): Links {

@@ -4,7 +4,8 @@ import { call, newKey } from "../../api/client";
 import { processPath, ADDRESSES } from "../requests";
 import { importFile, removeDraft } from "../draft/requests";
 import type { Draft } from "../draft/types";
-import type { Manual, ManualRead } from "./types";
+import type { Extracted } from "../../api/types";
+import type { Manual } from "./types";
 
 export const MANUALS_PAGE = "/manuals";
 /** The manual that was just read and is not saved. */
@@ -16,11 +17,11 @@ const EXTRACT = "/processes/definitions:extract";
 const bodyOf = (manual: Manual): object => ("text" in manual ? { text: manual.text } : { document: manual });
 
 /** Nothing is stored by it. */
-export const read = (manual: Manual, signal: AbortSignal): Promise<ManualRead> => call<ManualRead>(EXTRACT, { method: "POST", body: { ...bodyOf(manual), dry_run: true }, key: newKey(), signal });
+export const read = (manual: Manual, signal: AbortSignal): Promise<Extracted> => call<Extracted>(EXTRACT, { method: "POST", body: { ...bodyOf(manual), dry_run: true }, key: newKey(), signal });
 
 /** The same reading as a version of a definition. */
-export async function save(manual: Manual, id: string, key: string): Promise<ManualRead> {
-  const saved = await call<ManualRead>(EXTRACT, { method: "POST", body: { ...bodyOf(manual), id }, key });
+export async function save(manual: Manual, id: string, key: string): Promise<Extracted> {
+  const saved = await call<Extracted>(EXTRACT, { method: "POST", body: { ...bodyOf(manual), id }, key });
   stale("/definitions", ...ADDRESSES.definitions);
   return saved;
 }

@@ -1,4 +1,5 @@
 /** Whether what was read may be begun, and why somebody has to look at it first. */
+import type { Finding } from "../../api/types";
 import { ENOUGH, percent, type ManualRead } from "./types";
 import type { ManualWords } from "./words.ko";
 
@@ -12,7 +13,8 @@ export interface Standing {
 }
 
 export function standingOf(read: ManualRead): Standing {
-  const error = read.findings.find(({ severity }) => severity === "error");
+  const findings: Finding[] = "findings" in read ? read.findings : []; // what is saved has no errors
+  const error = findings.find(({ severity }) => severity === "error");
   const certain = read.confidence >= ENOUGH && !error;
   return {
     mayBegin: read.approval_status === "approved", certain,

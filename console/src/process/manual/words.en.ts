@@ -7,11 +7,11 @@ const s = (n: string | number, word: string): string => `${n} ${String(n) === "1
 
 export const manualEn: ManualWords = {
   title: "Manuals", startTitle: "A process from a manual", startText: "The manual is read and drawn as a process. Every element of the drawing shows the sentence it came from and how sure it is.",
-  drop: "Drop a manual here", dropHere: "Drop it here and it is read", kinds: (most) => `PDF, DOCX, HTML or text · up to ${most}`, pick: "Choose a file", or: "or",
+  drop: "Drop a manual here", dropHere: "Drop it here and it is read", kinds: "PDF, DOCX, HTML or text", pick: "Choose a file", or: "or",
   paste: "Paste its text", pasteHint: "Korean or English", pasteSample: "For example: 1. The clerk receives the request.\n2. If the amount exceeds 1000, the manager approves it.\n3. Otherwise the clerk processes it.", readText: "Read this text",
   afterTitle: "What happens then", after: ["The text is split into sentences; steps, gateways, roles and time limits are found in it.", "Manual and drawing stand side by side, and each element is linked with its sentences.", "At 80% or more it can be saved and begun at once. Below that, somebody approves it first."],
   keptTitle: "There is a manual you have not finished", keptOpen: "Go on", keptDrop: "Discard", keptDropped: "The unfinished manual is discarded",
-  tooLarge: (name, most) => `${q(name)} is too large. Up to ${most} are read; bring it in parts.`, empty: (name) => `${q(name)} is an empty file.`, unreadable: (name) => `${q(name)} could not be opened. Choose it again.`,
+  empty: (name) => `${q(name)} is an empty file.`, unreadable: (name) => `${q(name)} could not be opened. Choose it again.`,
   reading: (name) => (name ? `Reading ${q(name)}` : "Reading the text"), readingText: "A long manual takes some seconds.", readingFor: (d) => `for ${d}`, stop: "Stop", failed: (name) => (name ? `${q(name)} could not be read` : "The text could not be read"), failedDo: "Check that its text can be selected and bring it again, or paste the text.", another: "Another manual", again: "Read again",
   pastedText: "Pasted text", none: "This definition was not read from a manual", noneDo: "It was made in another way, so there is no text to look at beside it.", gone: "The manual you looked at is gone", goneDo: "This browser has kept no manual. Bring it again.",
   notSaved: "Not saved", pages: (n) => s(n, "page"), sentences: (n) => s(n, "sentence"), chunks: (n) => s(n, "chunk"), elements: (n) => s(n, "element"), droppedN: (n) => `${n} dropped`, byModel: (name) => `read by the model ${name}`,

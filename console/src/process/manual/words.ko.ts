@@ -6,11 +6,11 @@ const q = (name: string): string => `‘${name}’`;
 
 export const manualKo = {
   title: "매뉴얼", startTitle: "매뉴얼에서 프로세스 만들기", startText: "업무 매뉴얼을 읽어 프로세스로 그려요. 그림의 요소마다 어느 문장에서 왔는지, 얼마나 확실한지 함께 보여요.",
-  drop: "매뉴얼 파일을 여기에 놓으세요", dropHere: "여기에 놓으면 읽어요", kinds: (most: string) => `PDF, DOCX, HTML, 텍스트 · ${most}까지`, pick: "파일 고르기", or: "또는",
+  drop: "매뉴얼 파일을 여기에 놓으세요", dropHere: "여기에 놓으면 읽어요", kinds: "PDF, DOCX, HTML, 텍스트", pick: "파일 고르기", or: "또는",
   paste: "글로 붙여 넣기", pasteHint: "한국어나 영어", pasteSample: "예: 1. 담당자는 신청서를 접수한다.\n2. 금액이 100만 원을 넘으면 팀장이 승인한다.\n3. 그렇지 않으면 담당자가 바로 처리한다.", readText: "이 글 읽기",
   afterTitle: "이렇게 돼요", after: ["글을 문장으로 나누고 단계, 갈림길, 역할, 기한을 찾아요.", "매뉴얼과 그림을 나란히 놓고, 요소와 문장을 서로 이어 보여요.", "80% 이상 확실하면 저장하고 바로 시작할 수 있어요. 아니면 사람이 먼저 승인해요."],
   keptTitle: "읽다 만 매뉴얼이 있어요", keptOpen: "이어서 보기", keptDrop: "버리기", keptDropped: "읽다 만 매뉴얼을 버렸어요",
-  tooLarge: (name: string, most: string) => `${josa(q(name), "은/는")} 너무 커요. ${most}까지 읽어요. 나누어서 올려 주세요.`, empty: (name: string) => `${josa(q(name), "은/는")} 빈 파일이에요.`, unreadable: (name: string) => `${josa(q(name), "을/를")} 열지 못했어요. 다시 골라 주세요.`,
+  empty: (name: string) => `${josa(q(name), "은/는")} 빈 파일이에요.`, unreadable: (name: string) => `${josa(q(name), "을/를")} 열지 못했어요. 다시 골라 주세요.`,
   reading: (name: string) => (name ? `${josa(q(name), "을/를")} 읽고 있어요` : "글을 읽고 있어요"), readingText: "긴 매뉴얼은 몇 초 걸려요.", readingFor: (d: string) => `${d}째`, stop: "그만두기", failed: (name: string) => (name ? `${josa(q(name), "을/를")} 읽지 못했어요` : "글을 읽지 못했어요"), failedDo: "글자를 고를 수 있는 파일인지 확인하고 다시 올리거나, 글을 붙여 넣어 보세요.", another: "다른 매뉴얼", again: "다시 읽기",
   pastedText: "붙여 넣은 글", none: "매뉴얼에서 읽은 정의가 아니에요", noneDo: "이 정의는 매뉴얼을 읽어 만든 것이 아니라서 나란히 볼 글이 없어요.", gone: "보고 있던 매뉴얼이 없어요", goneDo: "이 브라우저에 남은 매뉴얼이 없어요. 다시 올려 주세요.",
   notSaved: "저장 전", pages: (n: string) => `${n}쪽`, sentences: (n: string) => `문장 ${n}`, chunks: (n: string) => `조각 ${n}`, elements: (n: string) => `요소 ${n}`, droppedN: (n: string) => `버린 것 ${n}`, byModel: (name: string) => `${name} 모델이 읽음`,
