@@ -1,4 +1,5 @@
 /** What a process brings to the page of a definition: an overview, downloads, its children, and the review of models. */
+import { BookOpenText } from "lucide-react";
 import type { ReactNode } from "react";
 import { useGet } from "../api/cache";
 import { isDict, textOf } from "../api/json";
@@ -8,6 +9,8 @@ import type { DefinitionContext, DefinitionDetails, DefinitionParts } from "../l
 import { Link } from "../shell/router";
 import { useWords } from "../words";
 import { Downloads } from "./Downloads";
+import { manualPage } from "./manual/requests";
+import { useManualWords } from "./manual/speech";
 import { Overview } from "./Overview";
 import { modelReview, processPath } from "./requests";
 
@@ -15,7 +18,7 @@ import { modelReview, processPath } from "./requests";
 const CONTAINERS = ["mega", "major"];
 
 function useDetails({ version, alone }: DefinitionContext): DefinitionDetails {
-  const { t } = useWords();
+  const { t, m } = useManualWords();
   const d = t.definitions;
   const process = useGet<Process>(processPath(version.name, version.version));
   const origin: Dict = isDict(process.data?.origin) ? process.data.origin : {};
@@ -30,7 +33,12 @@ function useDetails({ version, alone }: DefinitionContext): DefinitionDetails {
       id: "overview", text: d.overview, compares: version.status === "pending_approval",
       body: (shown) => <Overview version={version} process={process.data} error={process.error} {...shown} />,
     }],
-    tools: <Downloads name={version.name} version={version.version} drawn={!container} />,
+    tools: (
+      <>
+        {origin["source"] === "extracted" && <Link className="btn btn-quiet" to={manualPage(version.name, version.version)}><BookOpenText size={15} aria-hidden />{m.seeSide}</Link>}
+        <Downloads name={version.name} version={version.version} drawn={!container} />
+      </>
+    ),
     contents: container ? <Children process={process.data} /> : null,
     base: alone && base ? { id: base, name: other.data?.name ?? base, document: other.data?.definition as Dict | undefined, error: other.error } : null,
     review: Object.keys(origin).length > 0 ? review : null,

@@ -46,7 +46,7 @@ export function ElementList({ read, file, links, lit, selected, onElement, onSen
               return (
                 <li key={keyOf(element)}>
                   <button type="button" className={`net-step ${lit.has(keyOf(element)) ? "manual-step-lit" : ""}`} data-element={keyOf(element)} aria-pressed={own} onClick={() => onElement(own ? null : element)}>
-                    <Icon size={16} strokeWidth={1.9} aria-hidden /><span className="grow"><b>{elementName(element, file, links)}</b><span className="dim">{kindOf(element, file, m)}</span></span><Sure element={element} />
+                    <Icon size={16} strokeWidth={1.9} aria-hidden /><span className="grow"><b>{elementName(element, file, links, m)}</b><span className="dim">{kindOf(element, file, m)}</span></span><Sure element={element} />
                   </button>
                   {own && <Quotes element={element} links={links} onSentence={onSentence} />}
                 </li>

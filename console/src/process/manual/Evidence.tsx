@@ -24,14 +24,14 @@ export function Evidence({ file, links, selection, onElement, onSentence }: Prop
     <section className="manual-evidence" aria-label={m.evidence}>
       {element && (
         <>
-          <p className="manual-evidence-head"><b>{elementName(element, file, links)}</b> <span className="dim small">{kindOf(element, file, m)}</span> <Sure element={element} /></p>
+          <p className="manual-evidence-head"><b>{elementName(element, file, links, m)}</b> <span className="dim small">{kindOf(element, file, m)}</span> <Sure element={element} /></p>
           <Quotes element={element} links={links} onSentence={onSentence} />
         </>
       )}
       {!element && sentence && (
         <>
           <p className="manual-evidence-head"><Quote size={14} aria-hidden /><span className="dim">{m.elementsOf}</span></p>
-          <ul className="manual-chips">{(links.from.get(sentence.id) ?? []).map((each) => <li key={keyOf(each)}><button type="button" className="manual-chip" onClick={() => onElement(each)}><b>{elementName(each, file, links)}</b><span className="dim">{kindOf(each, file, m)}</span><Sure element={each} /></button></li>)}</ul>
+          <ul className="manual-chips">{(links.from.get(sentence.id) ?? []).map((each) => <li key={keyOf(each)}><button type="button" className="manual-chip" onClick={() => onElement(each)}><b>{elementName(each, file, links, m)}</b><span className="dim">{kindOf(each, file, m)}</span><Sure element={each} /></button></li>)}</ul>
         </>
       )}
     </section>

@@ -1,5 +1,5 @@
 /** A manual and the process that was read from it, side by side: what is selected on one side lights up on the other. */
-import { FileText, List, Sheet, ShieldX, Text, Workflow } from "lucide-react";
+import { FileText, List, Sheet, ShieldX, Text, TriangleAlert, Workflow } from "lucide-react";
 import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 import { textOf } from "../../api/json";
 import { Segment } from "../../components";
@@ -15,6 +15,7 @@ import { Evidence } from "./Evidence";
 import { linksOf, litElements, litSentences, neighbour, type Selection } from "./links";
 import { ManualText } from "./ManualText";
 import { inReadingOrder } from "./order";
+import { findingsOf, ReadFindings } from "./ReadFindings";
 import { useManualWords } from "./speech";
 import { SureBar, type Standing } from "./SureBar";
 import { isDoubtful, keyOf, type ManualRead, type ReadElement, type Sentence } from "./types";
@@ -34,7 +35,7 @@ interface Props {
 
 export const titleOf = (read: ManualRead): string => textOf(read.definition["process_definition_name"]) || read.id;
 
-type View = "drawing" | "list" | "tables" | "dropped" | "text";
+type View = "drawing" | "list" | "tables" | "dropped" | "findings" | "text";
 
 export function Review({ read, file, standing, badge, actions, feedback, version }: Props): ReactNode {
   const { f, m } = useManualWords();
@@ -58,10 +59,14 @@ export function Review({ read, file, standing, badge, actions, feedback, version
     if (next) pickElement(next);
   };
   useKeys({ j: () => step(ordered, 1), k: () => step(ordered, -1), n: () => step(doubtful, 1), Escape: () => setSearch({ node: null, sentence: null }) });
+  const findings = findingsOf(read);
+  /** On a phone the text is a view of its own. */
+  const seeSentence = (sentence: Sentence) => { if (phone) setSearch({ view: "text", sentence: sentence.id, node: null }); else pickSentence(sentence); };
   const views = [
     ...(phone || broken || !read.bpmn ? [] : [{ id: "drawing" as const, text: m.drawing, icon: Workflow }]), { id: "list" as const, text: m.list, icon: List },
     ...(tables.length > 0 ? [{ id: "tables" as const, text: m.tables(tables.length), icon: Sheet }] : []),
     ...(read.dropped.length > 0 ? [{ id: "dropped" as const, text: m.dropped(read.dropped.length), icon: ShieldX }] : []),
+    ...(findings.length > 0 ? [{ id: "findings" as const, text: m.findings(findings.length), icon: TriangleAlert }] : []),
     ...(phone ? [{ id: "text" as const, text: m.text, icon: Text }] : []),
   ];
   const view: View = views.find(({ id }) => id === wanted)?.id ?? views[0]?.id ?? "list";
@@ -94,10 +99,11 @@ export function Review({ read, file, standing, badge, actions, feedback, version
             {view === "drawing" ? <Suspense fallback={null}><ManualDrawing xml={read.bpmn} file={drawing} elements={read.elements} lit={lit} selected={selection.element} onPick={pickElement} onFail={() => setBroken(true)} /></Suspense>
               : view === "tables" ? <DecisionTables tables={tables} elements={read.elements} lit={lit} onPick={pickElement} />
               : view === "dropped" ? <DroppedList dropped={read.dropped} />
+              : view === "findings" ? <ReadFindings findings={findings} text={read.text} links={links} onSentence={seeSentence} />
               : view === "text" ? text
-              : <ElementList read={read} file={drawing} links={links} lit={lit} selected={selection.element} onElement={pickElement} onSentence={(sentence) => { if (phone) setSearch({ view: "text", sentence: sentence.id, node: null }); else pickSentence(sentence); }} />}
+              : <ElementList read={read} file={drawing} links={links} lit={lit} selected={selection.element} onElement={pickElement} onSentence={seeSentence} />}
           </div>
-          {!(phone && view === "list") && <Evidence file={drawing} links={links} selection={selection} onElement={(element) => { if (phone) setSearch({ view: null, node: keyOf(element), sentence: null }); else pickElement(element); }} onSentence={pickSentence} />}
+          {!(phone && view === "list") && <Evidence file={drawing} links={links} selection={selection} onElement={(element) => { if (phone) setSearch({ view: null, node: keyOf(element), sentence: null }); else pickElement(element); }} onSentence={seeSentence} />}
         </section>
       </div>
     </div>

@@ -31,7 +31,6 @@ export function SaveDialog({ manual, read, user, anchor, onClose }: Props): Reac
   const [key] = useState(newKey);
   const name = titleOf(read);
   const { mayBegin, certain } = standingOf(read);
-  const again = Object.keys(read.diff).length > 0;
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -49,7 +48,7 @@ export function SaveDialog({ manual, read, user, anchor, onClose }: Props): Reac
     <Dialog label={m.saveTitle(name)} look="popover" anchor={anchor} onClose={onClose}>
       <form className="move-form" onSubmit={(event) => void submit(event)}>
         <h2>{m.saveTitle(name)}</h2>
-        <p>{mayBegin ? m.saveBegin(again) : certain ? m.savePendingTwo : m.savePending(percent(read.confidence))}</p>
+        <p>{mayBegin ? m.saveBegin : certain ? m.savePendingTwo : m.savePending(percent(read.confidence))}</p>
         <p className="dim small">{m.saveKeeps}</p>
         <label><span className="label">{m.saveId}</span><input className="input mono" value={id} required maxLength={200} onChange={(event) => { setProblem(null); setId(event.target.value); }} /></label>
         {problem && <p className="bad" role="alert">{problem}</p>}

@@ -1,5 +1,5 @@
 /** Whether what was read may be begun, and why somebody has to look at it first. */
-import type { Finding } from "../../api/types";
+import { findingsOf } from "./ReadFindings";
 import { ENOUGH, percent, type ManualRead } from "./types";
 import type { ManualWords } from "./words.ko";
 
@@ -13,8 +13,7 @@ export interface Standing {
 }
 
 export function standingOf(read: ManualRead): Standing {
-  const findings: Finding[] = "findings" in read ? read.findings : []; // what is saved has no errors
-  const error = findings.find(({ severity }) => severity === "error");
+  const error = findingsOf(read).find(({ severity }) => severity === "error");
   const certain = read.confidence >= ENOUGH && !error;
   return {
     mayBegin: read.approval_status === "approved", certain,
@@ -26,5 +25,6 @@ export function standingOf(read: ManualRead): Standing {
 function weakest(read: ManualRead, m: ManualWords): string {
   const weak = Object.entries(read.parts).filter(([, share]) => share < ENOUGH).sort(([, a], [, b]) => a - b).slice(0, 2);
   if (weak.length === 0) return m.why.low;
-  return m.why.parts(weak.map(([part, share]) => m.partIs(m.parts[part] ?? part, percent(share))).join(m.and));
+  const named = weak.map(([part, share]) => ({ name: m.parts[part] ?? part, share: percent(share) }));
+  return m.why.parts(named.map(({ name, share }) => m.partIs(name, share)).join(m.and), named.at(-1)?.name ?? "");
 }
