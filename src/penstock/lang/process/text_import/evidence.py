@@ -38,7 +38,7 @@ class SentenceIndex:
         """The sentences that the lines are made of: those of a line that hold its text, or are held by it."""
         found: dict[str, None] = {}
         for line in lines:
-            wanted, on_line = normalized(line.text), self.by_line.get(line.at, [])
+            wanted, on_line = normalized(line.said or line.text), self.by_line.get(line.at, [])
             exact = [each for each in on_line if _overlaps(normalized(each.text), wanted)]
             found |= dict.fromkeys(each.id for each in exact or on_line)
         return list(found)
