@@ -65,9 +65,12 @@ def test_what_is_no_text(penstock: Shell) -> None:
 
 def test_each_element_is_shown_with_its_sentence(penstock: Shell) -> None:
     """P-6.1.3, P-6.1.7, P-X.22: on the screen, and as JSON, BPMN and DMN files and one page with both side by side."""
-    text = f"{PURCHASE}\n## Approval limits\n| Amount | Approver |\n|---|---|\n| up to 1,000 | clerk |\n| over 1,000 | boss |\n"
+    rows = ["| Amount | Approver |", "|---|---|", "| up to 1,000 | clerk |", "| over 1,000 | boss |", ""]
+    text = "\n".join((PURCHASE, "## Approval limits", *rows))
     file = penstock.write("purchase.md", text)
-    said = penstock("process", "extract", file, "--id", "purchase", "--bpmn", "p.bpmn", "--dmn", "p.dmn", "--html", "p.html")
+    said = penstock(
+        "process", "extract", file, "--id", "purchase", "--bpmn", "p.bpmn", "--dmn", "p.dmn", "--html", "p.html"
+    )
     assert "p. 1  «Clerk: Take the request»" in said.out and "table" in said.out and "wrote p.html" in said.out
     assert penstock("check", "p.bpmn").out.startswith("p.bpmn: ok (process")
     model = read_model((penstock.folder / "p.dmn").read_bytes())
@@ -77,7 +80,9 @@ def test_each_element_is_shown_with_its_sentence(penstock: Shell) -> None:
     assert page.count("Take the request") >= 3 and "<svg" in page and 'href="#s2"' in page and 'id="s2"' in page
     shown = penstock("process", "extract", file, "--id", "purchase", "--json").json()
     assert shown["elements"][0]["sentences"] == ["s2"] and shown["sentences"][1]["text"] == "Clerk: Take the request"
-    refused = penstock("process", "extract", penstock.write("a.md", PURCHASE), "--dmn", "no.dmn", "--json", code=2).error()
+    refused = penstock(
+        "process", "extract", penstock.write("a.md", PURCHASE), "--dmn", "no.dmn", "--json", code=2
+    ).error()
     assert "no decision tables" in refused["message"] and not (penstock.folder / "no.dmn").exists()
 
 

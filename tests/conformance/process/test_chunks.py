@@ -38,7 +38,11 @@ def test_p_x_41_a_chunk_ends_where_a_paragraph_ends() -> None:
     text = "\n\n".join("가" * 300 for _ in range(5))
     found = chunks(text)
     assert [chunk.text for chunk in found] == ["\n\n".join(["가" * 300] * 2)] * 2 + ["가" * 300]
-    assert [(chunk.number, chunk.first, chunk.last) for chunk in found] == [(1, "s1", "s2"), (2, "s3", "s4"), (3, "s5", "s5")]
+    assert [(chunk.number, chunk.first, chunk.last) for chunk in found] == [
+        (1, "s1", "s2"),
+        (2, "s3", "s4"),
+        (3, "s5", "s5"),
+    ]
 
 
 def test_p_x_41_a_paragraph_that_is_too_long_is_divided_at_its_sentences() -> None:

@@ -51,7 +51,9 @@ def test_p_6_1_5_the_tables_are_a_rule_pack() -> None:
     body, findings = import_dmn(write_dmn(tables(APPROVER), "x").encode())
     assert body["dmn"]["model"] and [finding.rule for finding in findings] == []
     found = tables(APPROVER)
-    assert [(table.name, table.hit_policy, table.lines) for table in found] == [("결재 기준", "FIRST", list(range(5, 11)))]
+    assert [(table.name, table.hit_policy, table.lines) for table in found] == [
+        ("결재 기준", "FIRST", list(range(5, 11)))
+    ]
     names = [each["name"] for each in extract(without_tables(APPROVER, found)).definition["activities"]]
     assert names == ["요청서를 작성한다"]
 
@@ -127,7 +129,8 @@ def test_p_6_1_5_rules_in_korean_sentences(score: int, grade: str) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "feel"),
-    [("100만원 이상", ">= 1000000"), ("1억 미만", "< 100000000"), ("3일 초과 7일 이하", "(3..7]"), ("over 1,000", "> 1000"),
+    [("100만원 이상", ">= 1000000"), ("1억 미만", "< 100000000"), ("3일 초과 7일 이하", "(3..7]"), ("over 1,000",
+    "> 1000"),
      ("10 or more", ">= 10"), ("5-10", "[5..10]"), ("1~3년", "[1..3]"), ("between 2 and 4", "[2..4]"), ("≤ 5", "<= 5"),
      ("7", "7"), ("예", "true"), ("No", "false"), ("무관", "-"), ("기타", "-"), ("서울", '"서울"'),
      ("A/B", '"A", "B"'), ('a"b', '"a\\"b"'), ("100~500만원", "[1000000..5000000]"), ("less than 2.5 kg", "< 2.5")],
@@ -141,7 +144,8 @@ def test_p_6_1_5_what_a_cell_means(cell: str, feel: str) -> None:
     "text",
     ["| 역할 | 하는 일 |\n|---|---|\n| 팀장 | 결재한다 |\n| 담당자 | 접수한다 |\n",
      "| No | Step | Responsible |\n|---|---|---|\n| 1 | Take it | Clerk |\n| 2 | Check it | Boss |\n",
-     "| 이름 | 전화 |\n|---|---|\n| 김 | 02-1 |\n| 이 | 02-2 |\n", "- over 100: the boss signs it\n- up to 100: the clerk signs it\n",
+     "| 이름 | 전화 |\n|---|---|\n| 김 | 02-1 |\n| 이 | 02-2 |\n",
+     "- over 100: the boss signs it\n- up to 100: the clerk signs it\n",
      "| a | b |\n", "||\n||\n"],
 )  # fmt: skip
 def test_p_6_1_5_what_is_no_decision_is_no_table(text: str) -> None:
@@ -151,6 +155,7 @@ def test_p_6_1_5_what_is_no_decision_is_no_table(text: str) -> None:
 
 def test_p_6_1_5_a_hostile_table_is_text() -> None:
     """P-6.1.5: markup, quotes and FEEL in a cell are a text of the DMN file, and nothing else."""
-    text = '## T <&">\n| 금액 | 결과 |\n|---|---|\n| 5 이상 | "]]>]]&lt;&amp;</text><x/> |\n| 그 외 | date("x") + now() |\n'
+    rows = ['| 5 이상 | "]]>]]&lt;&amp;</text><x/> |', '| 그 외 | date("x") + now() |', ""]
+    text = "\n".join(('## T <&">', "| 금액 | 결과 |", "|---|---|", *rows))
     assert decided(text, 'T <&">', {"amount": 1}) == 'date("x") + now()'
     assert decided(text, 'T <&">', {"amount": 5}) == '"]]>]]&lt;&amp;</text><x/>'

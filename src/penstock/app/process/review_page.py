@@ -1,4 +1,4 @@
-"""A manual and the process that was read out of it, side by side in one HTML file: without scripts, and without anything
+"""A manual and the process that was read out of it, side by side in one HTML file without scripts, and without anything
 from elsewhere. What is clicked in the drawing is marked in the text, and the other way round."""
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ main{display:grid;grid-template-columns:minmax(280px,2fr) 3fr;height:calc(100vh 
 section{overflow:auto;padding:12px 20px}section+section{border-left:1px solid var(--line)}
 h2{font-size:15px}.page{color:var(--line);font-size:12px;margin-top:14px}
 a{color:inherit;text-decoration:none}.sentence:target,.sentence:target a,li:target{background:var(--mark)}
-.found a{border-bottom:1px dotted var(--line)}.low{color:var(--weak)}svg a:hover .shape,svg a:focus .shape{stroke-width:3}
+.found a{border-bottom:1px dotted var(--line)}.low{color:var(--weak)}
+svg a:hover .shape,svg a:focus .shape{stroke-width:3}
 .shape{fill:var(--shape);stroke:var(--text);stroke-width:1.3}.flow{fill:none;stroke:var(--line);stroke-width:1.4}
-.unsure .shape{stroke:var(--weak);stroke-dasharray:5 3}text{fill:var(--text);font-size:12px}g:target .shape{fill:var(--mark)}
+.unsure .shape{stroke:var(--weak);stroke-dasharray:5 3}
+text{fill:var(--text);font-size:12px}g:target .shape{fill:var(--mark)}
 table{border-collapse:collapse;font-size:13px}td,th{border:1px solid var(--line);padding:2px 8px;text-align:left}
 @media(max-width:800px){main{display:block;height:auto}}"""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_LINE = 13  # characters of a name in one line of a box
+_LINE = 15  # a line of a name in a box: letters, of which a Korean one is as wide as two
 _SURE = 0.8
 _CHARACTERS = {"activities": "□", "gateways": "◇", "events": "○", "transitions": "→", "roles": "♟", "data": "▤",
                "decisions": "▦"}  # fmt: skip
@@ -53,8 +55,8 @@ def _text(done: Proposed) -> str:
     """The sentences, page by page, each with a link to the element that comes from it."""
     first: dict[str, Element] = {}
     for element in sorted(done.reading.elements, key=lambda each: each.collection != "activities"):
-        for sentence in element.sentences:
-            first.setdefault(sentence, element)
+        for id in element.sentences:
+            first.setdefault(id, element)
     parts: list[str] = []
     page = paragraph = 0
     for sentence in done.reading.sentences:
@@ -63,10 +65,10 @@ def _text(done: Proposed) -> str:
         elif sentence.paragraph != paragraph:
             parts.append("</p><p>")
         page, paragraph = sentence.page, sentence.paragraph
-        element = first.get(sentence.id)
+        behind = first.get(sentence.id)
         text = escape(sentence.text)
-        linked = f'<a href="#{_anchor(element)}">{text}</a>' if element is not None else text
-        kind = "sentence found" if element is not None else "sentence"
+        linked = f'<a href="#{_anchor(behind)}">{text}</a>' if behind is not None else text
+        kind = "sentence found" if behind is not None else "sentence"
         parts.append(f'<span class="{kind}" id="{sentence.id}">{linked}</span> ')
     return "".join([*parts, "</p>"] if parts else [])
 
@@ -108,9 +110,11 @@ def _flow(flow: dict[str, Any], points: list[list[float]]) -> str:
     path = " ".join(f"{x:g},{y:g}" for x, y in points)
     label = str(flow.get("name") or flow.get("condition") or "")
     middle = points[len(points) // 2]
-    shown = label if len(label) <= 24 else f"{label[:23]}…"
-    said = f'<text x="{middle[0] + 3:g}" y="{middle[1] - 4:g}">{escape(shown)}</text>' if label else ""
-    return f'<g><title>{escape(label)}</title><polyline class="flow" marker-end="url(#arrow)" points="{path}"/>{said}</g>'
+    shown = _wrapped(str(flow.get("name") or ""))[:1]
+    said = f'<text x="{middle[0] - 60:g}" y="{middle[1] - 6:g}">{escape(shown[0])}</text>' if shown else ""
+    return (
+        f'<g><title>{escape(label)}</title><polyline class="flow" marker-end="url(#arrow)" points="{path}"/>{said}</g>'
+    )
 
 
 def _shape(collection: str, entry: dict[str, Any], bounds: list[float], element: Element | None) -> str:
@@ -118,7 +122,7 @@ def _shape(collection: str, entry: dict[str, Any], bounds: list[float], element:
     name = str(entry.get("name") or "")
     if collection == "activities":
         body = f'<rect class="shape" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"/>'
-        lines = [name[at : at + _LINE] for at in range(0, min(len(name), 4 * _LINE), _LINE)]
+        lines = _wrapped(name)
         top = y + height / 2 - 8 * (len(lines) - 1) + 4
         texts = "".join(
             f'<text x="{x + width / 2:g}" y="{top + 16 * number:g}" text-anchor="middle">{escape(line)}</text>'
@@ -138,6 +142,27 @@ def _shape(collection: str, entry: dict[str, Any], bounds: list[float], element:
     if element is None or not element.sentences:
         return drawn
     return f'<a href="#{element.sentences[0]}">{drawn}</a>'
+
+
+def _wrapped(name: str) -> list[str]:
+    """The first four lines of a name, broken at its words where it can be."""
+    lines, line = list[str](), ""
+    for word in name.split():
+        longer = f"{line} {word}".strip()
+        if line and _width(longer) > _LINE:
+            lines.append(line)
+            longer = word
+        while _width(longer) > _LINE:
+            cut = next(n for n in range(len(longer), 0, -1) if _width(longer[:n]) <= _LINE)
+            lines.append(longer[:cut])
+            longer = longer[cut:]
+        line = longer
+    lines += [line] if line else []
+    return lines if len(lines) <= 4 else [*lines[:3], f"{lines[3][:-1]}…"]
+
+
+def _width(text: str) -> int:
+    return sum(2 if letter > "\u1100" else 1 for letter in text)
 
 
 def _elements(done: Proposed) -> str:

@@ -21,7 +21,7 @@ from penstock.app.releases.documents import read_source
 from penstock.cli.drive import attached, driving_or_attached, until_done
 from penstock.cli.identity import By, Claimed, identify
 from penstock.cli.options import STORE, Document, Json, Store
-from penstock.cli.output import DONE, TONES, finding_json, print_finding, print_json, print_list, say, short
+from penstock.cli.output import DONE, TONES, print_finding, print_json, print_list, say, short
 from penstock.cli.process.drafts import COMMANDS as DRAFT_COMMANDS
 from penstock.cli.process.event_log import log
 from penstock.cli.process.extraction import extract

@@ -88,8 +88,10 @@ def _print_proposed(done: Proposed) -> None:
     if done.note:
         say(f"  {done.note}")
     behind = _Evidence(done)
+    roles = {role.get("id"): role.get("name") for role in done.definition.get("roles") or []}
     for element in done.definition.get("activities") or []:
-        who = element.get("role") or element.get("agent_mode") or ""
+        role = str(element.get("role") or "")
+        who = str(roles.get(role) or role) if role.startswith("role_") else role or element.get("agent_mode") or ""
         due = f"  within {element['due']}" if element.get("due") else ""
         say(f"  {element.get('id', ''):6} {who:12} {element.get('name', '')}{due}")
         behind.say(str(element.get("id")))

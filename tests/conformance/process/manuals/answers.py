@@ -83,7 +83,8 @@ ANSWERS = [
          ol("고객센터가 반품 신청을 접수하고 주문 번호를 확인한다.",
             "물류팀이 상품을 회수한다. 회수는 접수 후 3일 이내에 마친다.",
             "검수 담당자가 상품 상태를 확인한다.",
-            "상품이 훼손된 경우 고객센터가 반품을 거절하고 상품을 고객에게 돌려보낸다. 그렇지 않으면 회계팀이 환불한다.",
+            "상품이 훼손된 경우 고객센터가 반품을 거절하고 상품을 고객에게 돌려보낸다. "
+            "그렇지 않으면 회계팀이 환불한다.",
             "고객센터가 결과를 고객에게 통보한다."),
          h2("배송비 기준"),
          table(["사유", "주문 금액", "배송비"], ["불량", "무관", "0원"], ["변심", "5만원 미만", "6,000원"],
@@ -122,11 +123,13 @@ ANSWERS = [
             "처리 부서: 결과를 민원인에게 통보한다",
             "민원인이 이의를 제기하면 감사실이 재검토한다."),
          h2("참고"), p("이 지침은 매년 개정한다.")],
-        {"receive": "민원을 접수", "sort": "분류", "rush": "현장에 출동", "handle": "처리한다", "tell": "민원인에게 통보",
+        {"receive": "민원을 접수", "sort": "분류", "rush": "현장에 출동", "handle": "처리한다",
+         "tell": "민원인에게 통보",
          "again": "재검토"},
         ["START>receive", "receive>sort", "sort>rush", "sort>handle", "rush>tell", "handle>tell", "tell>again",
          "tell>END", "again>END"],
-        {"receive": "접수 담당자", "sort": "분류 담당자", "rush": "당직 책임자", "handle": "처리 부서", "again": "감사실"},
+        {"receive": "접수 담당자", "sort": "분류 담당자", "rush": "당직 책임자", "handle": "처리 부서",
+        "again": "감사실"},
         {"receive": "PT1H", "handle": "P5D"},
     ),
     Answer(
@@ -223,7 +226,8 @@ ANSWERS = [
            "The accountant compares the invoice with the order. Unless the amounts match, the accountant contacts the "
            "supplier. Invoices over 5,000 EUR are approved by the head of finance. "
            "Finally, the payment is released by the treasurer within two weeks.")],
-        {"scan": "scanned", "register": "registered", "compare": "compares the invoice", "contact": "contacts the supplier",
+        {"scan": "scanned", "register": "registered", "compare": "compares the invoice",
+         "contact": "contacts the supplier",
          "approve": "approved", "release": "payment is released"},
         ["START>scan", "scan>register", "register>compare", "compare>contact", "compare>approve", "compare>release",
          "contact>approve", "contact>release", "approve>release", "release>END"],

@@ -19,11 +19,12 @@ from penstock.lang.process.text_import.guards import numbers_in
 from penstock.lang.process.text_import.manual_text import ManualText, Sentence
 
 _STOP_WORDS = frozenset(
-    "the a an is are was were be been of to in on at by for with and or it its this that then if as from into no not any "
-    "all has have had do does".split()
+    "the a an is are was were be been of to in on at by for with and or it its this that then if as from into no "
+    "not any all has have had do does".split()
 )
 _KOREAN_END = re.compile(
-    r"(?:하십시오|하시오|하세요|합니다|됩니다|입니다|습니다|하였다|했다|한다|된다|하기|되기|하여|해서|하고|하며|하는|되는|한|할|함|된|될|됨|하다|되다"
+    r"(?:하십시오|하시오|하세요|합니다|됩니다|입니다|습니다|하였다|했다|한다|된다|하기|되기|하여|해서|하고|하며|하는"
+    r"|되는|한|할|함|된|될|됨|하다|되다"
     r"|에게서|에게|으로|에서|까지|부터|이라|라고|은|는|이|가|을|를|의|에|와|과|로|도|만|다|기)\Z"
 )
 _ENGLISH_END = re.compile(r"(?:ations?|ings?|ies|ied|es|ed|s|e|y|al|ion|ment)\Z")
@@ -250,7 +251,9 @@ class _ClaimCheck:
         if quote or _words(name):
             found = self._evidence("gateway", name, quote)
         else:  # without a name it says nothing but how its ways meet and part
-            ways = [said for flow in flows if flow["source"] == id for said in self.checked.sentences.get(flow["id"], [])]
+            ways = [
+                said for flow in flows if flow["source"] == id for said in self.checked.sentences.get(flow["id"], [])
+            ]
             found = [sentence for sentence in self.index.manual.sentences if sentence.id in ways]
             joins = sum(flow["source"] == id for flow in flows) <= 1
             if not found and not joins:

@@ -26,7 +26,8 @@ _COMPARISON = re.compile(r"([^|&]+) ([<>]=?) (-?[\d.]+)\Z")
 
 class Extracted(msgspec.Struct, frozen=True, kw_only=True):
     """What was read from a text. `evidence` has the text of every element, `lines` its lines, `certainty`
-    how certain it is (0 to 1); `parts` has the parts of the confidence; `findings` are what a person has to check, each with its line."""
+    how certain it is (0 to 1); `parts` has the parts of the confidence; `findings` are what a person
+    has to check, each with its line."""
 
     definition: dict[str, Any]
     confidence: float
@@ -90,7 +91,8 @@ class _ManualReader:
         parts = builder.confidence_parts()
         return Extracted(
             definition=definition, confidence=round(sum(parts.values()) / len(parts), 4), parts=parts,
-            evidence=builder.evidence, lines=builder.lines, certainty=builder.certainty(), findings=sorted(builder.findings, key=lambda finding: finding.where.line),
+            evidence=builder.evidence, lines=builder.lines, certainty=builder.certainty(),
+            findings=sorted(builder.findings, key=lambda finding: finding.where.line),
         )  # fmt: skip
 
     # -- steps ---------------------------------------------------------------------------------------------------------
@@ -228,9 +230,7 @@ class _ManualReader:
         evidence = name or branches[0][1].line.text
         lines = [ManualLine(branches[0][1].line.at, name)] if name else []
         lines += [unit.line for _, unit in branches]
-        gateway = self.builder.gateway(
-            "exclusiveGateway", words.shortened(name) if name else "", evidence, lines=lines
-        )
+        gateway = self.builder.gateway("exclusiveGateway", words.shortened(name) if name else "", evidence, lines=lines)
         if not self.builder.open_ends and self.builder.step_starts:
             self.builder.lost_flows += 1
         sources = [open_end.source for open_end in self.builder.open_ends]
@@ -262,9 +262,7 @@ class _ManualReader:
         known = [activity for activity in self.builder.activities if verb and verb in activity["name"].lower()]
         return str(known[-1]["id"]) if known else ""
 
-    def _inner_choice(
-        self, id: str, branch: Branch, unit: _SentenceUnit, step: ManualStep, role: str
-    ) -> list[OpenEnd]:
+    def _inner_choice(self, id: str, branch: Branch, unit: _SentenceUnit, step: ManualStep, role: str) -> list[OpenEnd]:
         """A condition inside a branch, after its activity: «…, and if …, …»."""
         gateway = self.builder.gateway("exclusiveGateway", "", unit.line.text, lines=[unit.line])
         self.builder.flow(OpenEnd(id), gateway, lines=[unit.line])

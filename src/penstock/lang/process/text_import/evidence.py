@@ -64,7 +64,8 @@ def elements_of(
     sentences_by_id: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Element]:  # fmt: skip
     """Every element with its sentences. A flow without a sentence of its own has those of both ends; a role has those
-    that name it. `data`: the sentences of each data item; `sentences_by_id`: those of elements, where they are known."""
+    that name it. `data`: the sentences of each data item; `sentences_by_id`: those of elements,
+    where they are known."""
     known: dict[str, list[str]] = {id: index.of_lines(entries) for id, entries in lines.items()}
     known |= {id: list(ids) for id, ids in (sentences_by_id or {}).items()}
     found: list[Element] = []

@@ -15,9 +15,12 @@ _LETTER = re.compile(r"\s*(?:([가나다라마바사아자차카타파하])\s*[.
 _HEADING = re.compile(r"\s*(#+)\s*(.+)")
 #: headings that are no steps, whatever number they have
 _SECTION = re.compile(
-    r"(?:적용\s*)?(?:목적|개요|범위|대상|정의|용어(?:의\s*정의)?|참고(?:\s*사항)?|책임(?:과\s*권한)?|부칙|서식|관련\s*(?:문서|법규|규정)|유의\s*사항|배경"
-    r"|(?:업무|처리|세부|진행)?\s*(?:절차|순서|내용|기준))|purpose|scope|overview|introduction|background|definitions?|terms|references"
-    r"|(?:the\s+)?procedure|process|steps|responsibilities|roles(?: and responsibilities)?|general|appendix|forms|notes?", re.I,
+    r"(?:적용\s*)?(?:목적|개요|범위|대상|정의|용어(?:의\s*정의)?|참고(?:\s*사항)?|책임(?:과\s*권한)?|부칙|서식"
+    r"|관련\s*(?:문서|법규|규정)|유의\s*사항|배경"
+    r"|(?:업무|처리|세부|진행)?\s*(?:절차|순서|내용|기준))|purpose|scope|overview|introduction|background"
+    r"|definitions?|terms|references"
+    r"|(?:the\s+)?procedure|process|steps|responsibilities|roles(?: and responsibilities)?|general|appendix|forms"
+    r"|notes?", re.I,
 )  # fmt: skip
 _ROW = re.compile(r"\s*\|(.+)\|\s*\Z")
 _RULE = re.compile(r"[\s|:\-]+\Z")

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from penstock.lang.process.text_import.lines import ManualLine
 from penstock.lang.process.text_import.sentence import MAX_LENGTH, branches, looks_conditional
 
-_BOUND = r"(?:넘는|초과하는|초과한|초과된|이상인|이하인|미만인|미달하는|미달한|밑도는|웃도는|많은|적은|큰|작은|높은|낮은)"
+_BOUND = (
+    r"(?:넘는|초과하는|초과한|초과된|이상인|이하인|미만인|미달하는|미달한|밑도는|웃도는|많은|적은|큰|작은|높은|낮은)"
+)
 _OF_KIND = r"(?:않는|않은|아닌|없는|못한|못하는|누락된|지난|경과한|만료된)"
 _TOPIC = r"(?:에게는|에는|에\s*대해서는|에\s*대하여는|에\s*한하여|에\s*한해|은|는)"
 #: «100만원을 넘는 건은 …», «요건에 맞지 않는 지원자에게는 …»
@@ -36,23 +38,26 @@ _EXCEPT = re.compile(r",?\s+(?:except|other than)\s+(?:when|if|where|in case(?: 
 _EXCEPTION = re.compile(r"(?:다만|단)\s*,\s*(.+)|(?:예외(?:적으로)?\s*[:,]?)\s+(.+)"
                         r"|(?:except(?:ion(?:ally|s)?)?\s*[:,]\s*|however,?\s+)(.+)", re.I | re.S)  # fmt: skip
 _KIND_KO = re.compile(r"(?P<kind>[가-힣]{2,6})\s+(?P<noun>[가-힣]{2,6})(?:은|는)\s+(?P<action>\S.+)", re.S)
-_KIND = re.compile(
-    r"(?P<kind>[A-Z][a-z]+)\s+(?P<noun>[a-z]+s)\s+(?P<action>(?:go|are|need|must|will)\b.+)", re.S
-)
+_KIND = re.compile(r"(?P<kind>[A-Z][a-z]+)\s+(?P<noun>[a-z]+s)\s+(?P<action>(?:go|are|need|must|will)\b.+)", re.S)
 _ORDINARY = re.compile(r"일반|보통|정상|기타|나머지|통상|other|normal|ordinary|regular|standard|usual|remaining", re.I)
 _UNTIL = re.compile(
-    r"(?:(?:this|it|the (?:step|test|check|loop))\s+(?:is|are|must be|has to be)\s+repeated|repeat (?:this|it)(?: step)?)"
+    r"(?:(?:this|it|the (?:step|test|check|loop))\s+(?:is|are|must be|has to be)\s+repeated|repeat (?:this"
+    r"|it)(?: step)?)"
     r"\s+(?:until|as long as (?P<positive>not )?)\s*(?P<condition>.+)", re.I | re.S,
 )  # fmt: skip
 _UNTIL_AFTER = re.compile(r"(?P<action>.+?),?\s+until\s+(?P<condition>[^,]+)\Z", re.I | re.S)
 _UNTIL_KO = re.compile(
-    r"(?P<condition>.+?)(?:될|할|일|ㄹ|을|를)\s*때까지\s+(?P<action>.*?)\s*(?P<verb>반복|되풀이)(?:한다|합니다|하여.*|된다)\Z", re.S
+    r"(?P<condition>.+?)(?:될|할|일|ㄹ|을|를)\s*때까지\s+(?P<action>.*?)\s*(?P<verb>반복|되풀이)(?:한다|합니다|하여.*"
+    r"|된다)\Z",
+    re.S,
 )
 _FUTURE = re.compile(r"(\S*)([될할일])\s*때까지\s+(?P<action>.*)", re.S)
 #: What a branch does when it skips the work that an exception is from.
 _SKIP = re.compile(
-    r"(?:이를?\s*|그를?\s*)?(?:생략|면제)(?:한다|합니다|할\s*수\s*있다|된다)|.{0,20}(?:하지\s*않는다|하지\s*않아도\s*된다|필요\s*없다|필요가\s*없다)"
-    r"|(?:this|it|the \w+|this step)\s+(?:is|can be|may be)\s+(?:skipped|omitted|waived)|(?:this|it) is not (?:needed|required|necessary)"
+    r"(?:이를?\s*|그를?\s*)?(?:생략|면제)(?:한다|합니다|할\s*수\s*있다|된다)|.{0,20}(?:하지\s*않는다"
+    r"|하지\s*않아도\s*된다|필요\s*없다|필요가\s*없다)"
+    r"|(?:this|it|the \w+|this step)\s+(?:is|can be|may be)\s+(?:skipped|omitted|waived)|(?:this|it) is not (?:needed"
+    r"|required|necessary)"
     r"|no \w+ is (?:needed|required|necessary)|skip this step", re.I,
 )  # fmt: skip
 REPEAT_MARK = "↻"
@@ -141,7 +146,9 @@ def _case(text: str) -> str:
         noun = re.sub(r"(?:ies)\Z", "y", match["noun"].lower())
         noun = noun.removesuffix("s") if not noun.endswith("y") else noun
         unit = match["unit"].lower()
-        what = match["what"] or ("" if unit and unit not in ("eur", "usd", "euros", "dollars", "krw", "won", "€") else "amount")
+        what = match["what"] or (
+            "" if unit and unit not in ("eur", "usd", "euros", "dollars", "krw", "won", "€") else "amount"
+        )
         return f"If the {f'{noun} {what}'.strip()} is {match['bound'].lower()}, the {noun} {_singular(match['action'])}"
     if match := _CASES_OF_KIND.match(text):
         rest = re.sub(r"\A(?:that|which)\s+", "", match["rest"])
@@ -156,7 +163,7 @@ def _singular(action: str) -> str:
 
 
 def _kind(text: str, before: list[ManualLine]) -> str:
-    """One of several kinds, told one after another: «긴급 민원은 …. 일반 민원은 …»; the sentence before is changed, too."""
+    """One of several kinds, told one after another: «긴급 민원은 …. 일반 민원은 …»; so is the sentence before."""
     korean = _KIND_KO.match(text)
     match = korean or _KIND.match(text)
     last = before[-1] if before else None

@@ -26,7 +26,8 @@ _IF_AFTER = re.compile(
     r"(?P<action>[^,]+?,?)\s+(?:only\s+)?(?P<word>if|in case|unless)\s+(?P<condition>[^,;]+)\Z", re.I | re.S
 )
 _ELSE_WORDS = (
-    r"그렇지\s*않으면|그렇지\s*않은\s*경우(?:에는|에|는)?|그\s*(?:외|밖)(?:의\s*경우)?(?:에는|에|는)?|아니면|아닌\s*경우(?:에는|에|는)?"
+    r"그렇지\s*않으면|그렇지\s*않은\s*경우(?:에는|에|는)?|그\s*(?:외|밖)(?:의\s*경우)?(?:에는|에|는)?|아니면"
+    r"|아닌\s*경우(?:에는|에|는)?"
     r"|아닐\s*경우(?:에는|에|는)?|나머지(?:의\s*경우)?(?:에는|는)|이외에는"
 )
 _ELSE_KO = re.compile(rf"(?:{_ELSE_WORDS})(?:\s*[,:]\s*|\s+)(.+)", re.S)
@@ -42,14 +43,19 @@ _CLAUSE = re.compile(
     rf"|(?<=[고며])\s+(?=[가-힣]+\s시(?:에는|에|는)?[\s,])", re.I,
 )  # fmt: skip
 _AND_IF = re.compile(r"\s*(?:and|but)\s+(?:if|when|unless)\b", re.I)
-_REFUSED = re.compile(r"반려|거절|부결|부적합|불합격|미비|rejected|refused|declined|returned|not approved|incorrect", re.I)
-_REWORK = re.compile(r"재작성|재제출|재상신|재신청|수정|보완|다시|rewrit|revis|correct|resubmit|rework|again|amend", re.I)
+_REFUSED = re.compile(
+    r"반려|거절|부결|부적합|불합격|미비|rejected|refused|declined|returned|not approved|incorrect", re.I
+)
+_REWORK = re.compile(
+    r"재작성|재제출|재상신|재신청|수정|보완|다시|rewrit|revis|correct|resubmit|rework|again|amend", re.I
+)
 _ANSWER = re.compile(r"(yes|y|예|네|true|그렇다|해당)|no|n|아니오|아니요|아니다|false|해당\s*없음", re.I)
 _LISTED = re.compile(r"(?P<condition>[^:：→]{1,60}?)\s*(?:[:：→]|->|=>)\s*(?P<action>.+)", re.S)
 CONDITION_WORDS = re.compile(
     rf"\b(?:if|unless|otherwise|in case|depending on|whenever|provided that|as long as|whether)\b"
     rf"|\bwhen\s+(?:the|a|an|it)\b"
-    rf"|(?:\A|\s){_MYEON}(?=[\s,.]|\Z)|(?:인|한|는|은|된|을|일|할|될)\s*(?:경우|때)(?:에는|에만|에|는|엔)?(?=[\s,.)]|\Z)"
+    rf"|(?:\A|\s){_MYEON}(?=[\s,.]|\Z)|(?:인|한|는|은|된|을|일|할|될)\s*(?:경우|때)(?:에는|에만|에|는|엔)?(?=[\s,.)]"
+    rf"|\Z)"
     rf"|(?:여부|유무|결과|등급|금액|유형|종류|상태|규모|수량)에\s*따라"
     rf"|(?:\A|\s){_AT}(?=[\s,])|만약|만일|그렇지\s*않", re.I,
 )  # fmt: skip
@@ -142,7 +148,12 @@ def branches(sentence: str) -> list[Branch]:
         if branch is None:
             return []
         last = found_branches[-1] if found_branches else None
-        if last is not None and last.condition is not None and _AND_IF.match(clause) and not _same_subject(last, branch):
+        if (
+            last is not None
+            and last.condition is not None
+            and _AND_IF.match(clause)
+            and not _same_subject(last, branch)
+        ):
             found_branches[-1] = last._replace(inside=(*last.inside, branch))
             continue
         found_branches.append(branch)
@@ -168,10 +179,17 @@ def is_rework(branch: Branch) -> bool:
 
 def repeated_verb(action: str) -> str:
     """The verb of an action that is done again; "" where it is not."""
-    korean = re.fullmatch(r"(?:\S+(?:이|가|은|는|을|를)\s+)*?다시\s+(?:\S+[을를]\s+)?([가-힣]{2,}?)(?:한다|합니다|하고.*|된다)", action.strip(" ."))
+    korean = re.fullmatch(
+        r"(?:\S+(?:이|가|은|는|을|를)\s+)*?다시\s+(?:\S+[을를]\s+)?([가-힣]{2,}?)(?:한다|합니다|하고.*|된다)",
+        action.strip(" ."),
+    )
     if korean is not None:
         return korean[1]
-    english = re.fullmatch(r"(?:(?:the|a|an)\s+[\w ]+?\s+)?([a-z]{4,}?)(?:s|es)?\s+(?:it|them|this|the \w+)\s+again", action.strip(" ."), re.I)
+    english = re.fullmatch(
+        r"(?:(?:the|a|an)\s+[\w ]+?\s+)?([a-z]{4,}?)(?:s|es)?\s+(?:it|them|this|the \w+)\s+again",
+        action.strip(" ."),
+        re.I,
+    )
     return english[1].lower() if english is not None else ""
 
 

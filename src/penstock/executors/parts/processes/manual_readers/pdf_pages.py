@@ -1,4 +1,4 @@
-"""The pages of a PDF: headings, paragraphs, items and tables in the order in which they are read, columns one by one."""
+"""The pages of a PDF: headings, paragraphs, items and tables in the order of reading, columns one by one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 from pdfplumber.utils.exceptions import PdfminerException
 
 MAX_PAGES = 2000
-_MARK = re.compile(r"(?:(?:단계|step|stage)\s*\d{1,3}|\d{1,3}(?:\s*단계)?\s*[.):：]|[-*•·▪‣●○※]|[가-하]\s*[.)]|[①-⑳]|\[|#)", re.I)
+_MARK = re.compile(
+    r"(?:(?:단계|step|stage)\s*\d{1,3}|\d{1,3}(?:\s*단계)?\s*[.):：]|[-*•·▪‣●○※]|[가-하]\s*[.)]|[①-⑳]|\[|#)", re.I
+)
 _ITEM = re.compile(r"(?:([-*•·▪‣●○])|(\d{1,3}[.)])|([가-하][.)])|([①-⑳]))\s*(.+)", re.S)
-_PAGE_NUMBER = re.compile(r"(?:[-–]\s*)?(?:page|쪽|페이지)?\s*\d{1,4}\s*(?:(?:/|of)\s*\d{1,4})?\s*(?:쪽|페이지)?(?:\s*[-–])?", re.I)
+_PAGE_NUMBER = re.compile(
+    r"(?:[-–]\s*)?(?:page|쪽|페이지)?\s*\d{1,4}\s*(?:(?:/|of)\s*\d{1,4})?\s*(?:쪽|페이지)?(?:\s*[-–])?", re.I
+)
 _SENTENCE_END = re.compile(r"[.!?。:：;]\W*\Z|다\W*\Z")
 
 
@@ -107,7 +111,7 @@ def _rows(table: Any) -> list[list[str]]:
 
 def _inside(word: dict[str, Any], box: tuple[float, float, float, float]) -> bool:
     x, y = (word["x0"] + word["x1"]) / 2, (word["top"] + word["bottom"]) / 2
-    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+    return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
 
 
 def _visual_rows(words: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -193,6 +197,7 @@ def _without_margins(pages: list[list[Line | Table]]) -> list[list[Line | Table]
     lines = [part for page in pages for part in page if isinstance(part, Line)]
     repeated = Counter((re.sub(r"\d+", "0", line.text), round(line.top / 4)) for line in lines)
     often = max(3, len(pages) // 2)
+
     def margin(page: list[Line | Table], part: Line) -> bool:
         texts = [line for line in page if isinstance(line, Line)]
         edge = part in (min(texts, key=lambda line: line.top), max(texts, key=lambda line: line.bottom))
