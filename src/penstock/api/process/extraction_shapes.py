@@ -16,7 +16,9 @@ Base64 = Annotated[str, Field(min_length=1, max_length=70_000_000)]
 class ManualDocument(RequestBody):
     """A PDF, DOCX or HTML file, Markdown or plain text. What it is says its content, else its media type or name."""
 
-    content_base64: Base64 = Field(examples=["IyDsoJHsiJgg7KCI7LCoCjEuIOuLtOuLueyekDog65Ox66Gd7ISc66W8IOygkeyImO2VnOuLpA=="])
+    content_base64: Base64 = Field(
+        examples=["IyDsoJHsiJgg7KCI7LCoCjEuIOuLtOuLueyekDog65Ox66Gd7ISc66W8IOygkeyImO2VnOuLpA=="]
+    )
     name: Annotated[str, Field(max_length=255)] = Field("", examples=["manual.md"])
     media_type: Annotated[str, Field(max_length=200)] = Field("", examples=["text/markdown"])
 

@@ -7,6 +7,11 @@ from penstock.api.process import autonomy, definitions, drafts, event_log, extra
 
 ROUTERS = LanguageRouters(
     documents=(
-        definitions.router, extraction.router, drafts.router, work_items.router, event_log.router, autonomy.router,
+        definitions.router,
+        extraction.router,
+        drafts.router,
+        work_items.router,
+        event_log.router,
+        autonomy.router,
     )
 )

@@ -165,7 +165,9 @@ def _checked_proposal(
     ]  # fmt: skip
     index = SentenceIndex(material.text)
     elements = elements_of(definition, {}, claims.certainty, index, claims.data, claims.sentences)
-    return _proposal(material, definition, parts, evidence, source, [*invented, *checks], elements, claims.dropped, note)
+    return _proposal(
+        material, definition, parts, evidence, source, [*invented, *checks], elements, claims.dropped, note
+    )
 
 
 def _by_rules(material: _Material, by_rules: Extracted, note: str) -> Proposal:
@@ -192,7 +194,8 @@ def _proposal(
     ]
     reading = Reading(
         material.shown.text, write_bpmn(definition) if usable and definition["activities"] else "", dmn,
-        material.shown.sentences, [msgspec.structs.replace(chunk, text="") for chunk in material.chunks], elements, dropped,
+        material.shown.sentences, [msgspec.structs.replace(chunk, text="") for chunk in material.chunks], elements,
+        dropped,
     )  # fmt: skip
     return Proposal(
         definition=definition, confidence=round(sum(parts.values()) / len(parts), 4), parts=parts, evidence=evidence,
@@ -209,6 +212,7 @@ def _page_finding(page: int) -> Finding:
 
 def _findings(definition: dict[str, Any]) -> list[Finding]:
     return check_document(json.dumps(definition, ensure_ascii=False).encode(), name="extracted.json")[1]
+
 
 def _parts(definition: dict[str, Any], findings: list[Finding]) -> dict[str, float]:
     """P-X.22 of a definition that somebody else has read."""

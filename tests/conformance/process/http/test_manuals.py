@@ -34,7 +34,7 @@ def test_p_6_1_7_the_answer_has_the_definition_the_drawing_and_the_tables(office
     later, with the version that was stored."""
     made = sent(office, MANUAL.encode(), "manual.md", id="manual1")
     assert made["version"] == 1 and made["definition"]["process_definition_name"] == "구매 결재 절차"
-    assert "<definitions" in made["bpmn"] and "BPMNShape" in made["bpmn"] and "decisionTable" in made["dmn"]
+    assert "definitions" in made["bpmn"] and "BPMNShape" in made["bpmn"] and "decisionTable" in made["dmn"]
     by_id = {sentence["id"]: sentence for sentence in made["sentences"]}
     for sentence in made["sentences"]:
         assert made["text"][sentence["start"] : sentence["end"]] == sentence["text"]

@@ -84,7 +84,9 @@ class DefinitionBuilder:
             known[id] = 0.4 if not branched else 0.7 if id in self.guessed else 1.0
         for flow in self.flows:
             guessed = flow["source"] in self.guessed and "condition" in flow
-            known[flow["id"]] = 0.7 if guessed else min(1.0, known.get(flow["source"], 1.0), known.get(flow["target"], 1.0))
+            known[flow["id"]] = (
+                0.7 if guessed else min(1.0, known.get(flow["source"], 1.0), known.get(flow["target"], 1.0))
+            )
         return known
 
     # -- elements ------------------------------------------------------------------------------------------------------
@@ -122,18 +124,14 @@ class DefinitionBuilder:
         self.roles.setdefault(slug, {"id": slug, "name": name})
         return slug
 
-    def gateway(
-        self, kind: str, name: str, evidence: str, id: str = "", lines: Sequence[ManualLine] = ()
-    ) -> str:
+    def gateway(self, kind: str, name: str, evidence: str, id: str = "", lines: Sequence[ManualLine] = ()) -> str:
         id = id or f"g{len(self.gateways) + 1}"
         self.gateways.append({"id": id, "name": name, "type": kind})
         self.evidence[id] = evidence[:200]
         self.lines[id] = list(lines)
         return id
 
-    def flow(
-        self, open_end: OpenEnd, target: str, name: str = "", lines: Sequence[ManualLine] = ()
-    ) -> dict[str, Any]:
+    def flow(self, open_end: OpenEnd, target: str, name: str = "", lines: Sequence[ManualLine] = ()) -> dict[str, Any]:
         flow: dict[str, Any] = {"id": f"t{len(self.flows) + 1}", "source": open_end.source, "target": target}
         if open_end.condition:
             flow["condition"] = open_end.condition

@@ -34,7 +34,7 @@ def chunks_of(manual: ManualText, count: Tokenizer = tokens_of, most: int = MAX_
     long alone at its words."""
     spans: list[tuple[int, int, Sentence, Sentence]] = []
     for part in _parts(manual, count, most):
-        start, end, first, last = part
+        _, end, first, last = part
         if spans and first.paragraph != spans[-1][3].paragraph and count(manual.text[spans[-1][0] : end]) <= most:
             spans[-1] = (spans[-1][0], end, spans[-1][2], last)
         else:

@@ -17,13 +17,18 @@ from penstock.lang.process.text_import.unary_tests import CellTest, cell_test, i
 _ROW = re.compile(r"\s*\|(.+)\|\s*\Z")
 _RULE = re.compile(r"[\s|:\-]+\Z")
 _RESULT = re.compile(
-    r"결과|처리|조치|판정|결정|등급|승인자|결재자|결재|전결|할인|수수료|요금|배송비|한도|이율|금리|점수|우선순위|담당|부서|result|outcome|decision"
-    r"|action|then|approver|approved by|discount|fee|rate|level|grade|priority|limit|score|price|category|handled by", re.I,
+    r"결과|처리|조치|판정|결정|등급|승인자|결재자|결재|전결|할인|수수료|요금|배송비|한도|이율|금리|점수|우선순위|담당"
+    r"|부서|result|outcome|decision"
+    r"|action|then|approver|approved by|discount|fee|rate|level|grade|priority|limit|score|price|category|handled by",
+    re.I,
 )  # fmt: skip
 _STEPS = re.compile(r"단계|절차|순서|활동|업무\s*내용|하는\s*일|작업|\bstep\b|activity|\btask\b|^no\.?$|번호", re.I)
-_VALUE_IS = re.compile(r"(?:the\s+)?(?P<what>[a-z][\w ]{1,40}?)\s+(?:is|are|=|will be|must be)\s+(?P<value>[^,;]{1,60})\Z", re.I)
+_VALUE_IS = re.compile(
+    r"(?:the\s+)?(?P<what>[a-z][\w ]{1,40}?)\s+(?:is|are|=|will be|must be)\s+(?P<value>[^,;]{1,60})\Z", re.I
+)
 _VALUE_IS_KO = re.compile(
-    r"(?P<what>[가-힣A-Za-z0-9 ]{1,30}?)(?:은|는|이|가)\s+(?P<value>[^,;]{1,40}?)\s*(?:이다|입니다|다|(?:으로|로)\s*(?:한다|합니다|정한다))\Z"
+    r"(?P<what>[가-힣A-Za-z0-9 ]{1,30}?)(?:은|는|이|가)\s+(?P<value>[^,;]{1,40}?)\s*(?:이다|입니다|다|(?:으로"
+    r"|로)\s*(?:한다|합니다|정한다))\Z"
 )
 _CASE = re.compile(r"(?P<condition>[^:：→]{1,80}?)\s*(?:[:：→]|->|=>)\s*(?P<value>[^:：]{1,60})\Z")
 _MARK = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
@@ -93,9 +98,7 @@ def _written_tables(lines: list[str], by_line: dict[int, Sentence]) -> Iterator[
             yield msgspec.structs.replace(table, lines=[number for number, _ in numbered])
 
 
-def _written_table(
-    rows: list[tuple[int, list[str]]], by_line: dict[int, Sentence], name: str
-) -> DecisionTable | None:
+def _written_table(rows: list[tuple[int, list[str]]], by_line: dict[int, Sentence], name: str) -> DecisionTable | None:
     if len(rows) < 2 or len(rows) > _MAX_ROWS or len(rows[0][1]) < 2:
         return None
     header, body = rows[0][1], [(number, cells) for number, cells in rows[1:] if len(cells) == len(rows[0][1])]
@@ -115,11 +118,11 @@ def _written_table(
     outputs = [_output(header[n], [cells[n] for _, cells in body]) for n in range(first_result, len(header))]
     rules = [
         TableRule(
-            [test for test in (column[1][k] for column in inputs)],
-            [value for value in (column[1][k] for column in outputs)],
+            [feel[k] for _, feel in inputs],
+            [feel[k] for _, feel in outputs],
             by_line[number].id if number in by_line else "",
         )
-        for k, (number, cells) in enumerate(body)
+        for k, (number, _) in enumerate(body)
     ]
     otherwise = any(test.kind == "otherwise" for column in tests[:first_result] for test in column)
     sure = 1.0 if any(conditional[:first_result]) else 0.7
@@ -130,7 +133,9 @@ def _written_table(
 
 def _is_result(label: str, tests: list[CellTest]) -> bool:
     """Is a column before the last one a result, too? Grades and the like are asked for as often as they are given."""
-    if not _RESULT.search(label) or re.search(r"등급|점수|한도|부서|level|grade|score|category|price|rate", label, re.I):
+    if not _RESULT.search(label) or re.search(
+        r"등급|점수|한도|부서|level|grade|score|category|price|rate", label, re.I
+    ):
         return False
     return not _is_condition(tests) and not any(test.kind in ("any", "otherwise") for test in tests)
 
@@ -247,7 +252,8 @@ def _is_case(line: str) -> bool:
 
 def _subject(condition: str) -> str:
     """What a condition names before its bound: «금액이 100만원 이상»."""
-    match = re.match(r"(?P<what>[^\d<>≥≤]{1,40}?)(?:이|가|은|는)?\s*(?=(?:over|above|under|below|up to|at least|more than|less than"
+    match = re.match(r"(?P<what>[^\d<>≥≤]{1,40}?)(?:이|가|은|는)?\s*(?=(?:over|above|under|below|up to|at least"
+    r"|more than|less than"
                      r"|[$€£₩<>≥≤]|\d))", condition, re.I)  # fmt: skip
     text = match["what"].strip(" :") if match is not None else ""
     return re.sub(r"\s+(?:is|are|of)\Z", "", text)

@@ -13,13 +13,17 @@ _NAMESPACE = "https://www.omg.org/spec/DMN/20191111/MODEL/"
 
 def write_dmn(tables: Sequence[DecisionTable], name: str) -> str:
     """One decision for each table; each input is an input data element, which several tables may need."""
-    digest = hashlib.sha256("\n".join((name, *(table.name for table in tables))).encode(errors="replace")).hexdigest()[:12]
+    digest = hashlib.sha256("\n".join((name, *(table.name for table in tables))).encode(errors="replace")).hexdigest()[
+        :12
+    ]
     inputs = {column.name: column.type for table in tables for column in table.inputs}
     ids = {input: f"input{number}" for number, input in enumerate(inputs, 1)}
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<definitions xmlns="{_NAMESPACE}" id="manual_{digest}" name={quoteattr(name or "manual")} '
-        f'namespace="urn:penstock:manual:{digest}">',
+        (
+            f'<definitions xmlns="{_NAMESPACE}" id="manual_{digest}" name={quoteattr(name or "manual")} '
+            f'namespace="urn:penstock:manual:{digest}">'
+        ),
     ]
     for input, type in inputs.items():
         lines += [f'  <inputData id="{ids[input]}" name={quoteattr(input)}>',

@@ -18,7 +18,8 @@ _ENGLISH = re.compile(
     r"(?P<business>(?:business|working)\s+)?(?P<unit>minute|hour|day|week|month)s?\b", re.I,
 )  # fmt: skip
 _KOREAN = re.compile(
-    r"(?P<number>\d{1,4})\s*(?P<business>영업|근무)?\s*(?P<unit>분|시간|일|주일|주|개월|달)\s*(?:이내|안)(?:에|로|까지)?"
+    r"(?P<number>\d{1,4})\s*(?P<business>영업|근무)?\s*(?P<unit>분|시간|일|주일|주|개월|달)\s*(?:이내|안)(?:에|로"
+    r"|까지)?"
 )
 _KOREAN_WORD = re.compile(r"(?P<word>하루|이틀|사흘|나흘|닷새|열흘|일주일)\s*(?:이내|안)(?:에|로)?")
 
@@ -38,4 +39,3 @@ def in_working_days(sentence: str) -> bool:
     """Does a limit count working days, which a duration cannot say?"""
     match = _ENGLISH.search(sentence) or _KOREAN.search(sentence)
     return match is not None and bool(match["business"])
-

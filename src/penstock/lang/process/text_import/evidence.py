@@ -38,7 +38,7 @@ class SentenceIndex:
         """The sentences that the lines are made of: those of a line that hold its text, or are held by it."""
         found: dict[str, None] = {}
         for line in lines:
-            wanted, on_line = normalized(line.text), self.by_line.get(line.at, [])
+            wanted, on_line = normalized(line.said or line.text), self.by_line.get(line.at, [])
             exact = [each for each in on_line if _overlaps(normalized(each.text), wanted)]
             found |= dict.fromkeys(each.id for each in exact or on_line)
         return list(found)
@@ -64,7 +64,8 @@ def elements_of(
     sentences_by_id: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Element]:  # fmt: skip
     """Every element with its sentences. A flow without a sentence of its own has those of both ends; a role has those
-    that name it. `data`: the sentences of each data item; `sentences_by_id`: those of elements, where they are known."""
+    that name it. `data`: the sentences of each data item; `sentences_by_id`: those of elements,
+    where they are known."""
     known: dict[str, list[str]] = {id: index.of_lines(entries) for id, entries in lines.items()}
     known |= {id: list(ids) for id, ids in (sentences_by_id or {}).items()}
     found: list[Element] = []

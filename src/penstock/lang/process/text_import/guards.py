@@ -64,6 +64,16 @@ _STOP_WORDS = (
 NEGATION = re.compile(r"없|않|아니|(?:\A|\s)안\s|(?<!잘)못|\bno\b|\bnot\b|n't\b|\bwithout\b", re.I)
 
 
+_OPPOSITES = {
+    "불합격": "합격",
+    "부적합": "적합",
+    "비정상": "정상",
+    "불일치": "일치",
+    "미승인": "승인",
+    "미완료": "완료",
+}
+
+
 class Guard(NamedTuple):
     """`is_read` is false when the variable was made up, and a person has to check it."""
 
@@ -90,6 +100,9 @@ def guard_of(text: str, negated: bool = False, subject: str = "") -> Guard:
         than = variable(other, measured=True) if other else _number(match)
         return Guard(f"{name_and_instruction} {_sign(match, text, negated)} {than}", name_and_instruction != _NAMELESS)
     truth = (NEGATION.search(text) is None) != negated
+    for opposite, plain in _OPPOSITES.items():
+        if opposite in text:
+            text, truth = text.replace(opposite, plain), not truth
     return Guard(f"{variable(text)} == {'true' if truth else 'false'}", False)
 
 

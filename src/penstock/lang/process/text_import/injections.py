@@ -10,10 +10,12 @@ from penstock.lang.process.text_import.manual_text import ManualText, Sentence
 _TO_A_MODEL = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|your|these|system)\b.{0,30}"
     r"\b(?:instructions?|prompts?|rules|directions|text|messages?)\b"
-    r"|\b(?:system|developer)\s+(?:prompt|message)\b|\byou are (?:now )?(?:an?|the) (?:AI|assistant|language model|LLM|chatbot)\b"
+    r"|\b(?:system|developer)\s+(?:prompt|message)\b|\byou are (?:now )?(?:an?|the) (?:AI|assistant|language model"
+    r"|LLM|chatbot)\b"
     r"|\bas an? (?:AI|language model|assistant)\b|<\|?(?:im_start|im_end|system|endoftext)\|?>|\[/?INST\]"
     r"|\b(?:respond|reply|answer|output)\s+(?:only\s+)?with\b.{0,60}\b(?:json|definition|activity|activities)\b"
-    r"|(?:이전|앞선|위|기존|지금까지)의?\s*(?:모든\s*)?(?:지시|명령|프롬프트|규칙)(?:사항)?[을를은는]?\s*(?:모두\s*)?(?:무시|잊)"
+    r"|(?:이전|앞선|위|기존|지금까지)의?\s*(?:모든\s*)?(?:지시|명령|프롬프트"
+    r"|규칙)(?:사항)?[을를은는]?\s*(?:모두\s*)?(?:무시|잊)"
     r"|시스템\s*프롬프트|(?:당신|너)은?는?\s*(?:이제\s*)?(?:AI|인공지능|언어\s*모델|챗봇)",
     re.I | re.S,
 )

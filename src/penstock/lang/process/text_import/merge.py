@@ -12,7 +12,7 @@ _COLLECTIONS = ("roles", "activities", "gateways", "transitions", "data_items", 
 
 def merged_answers(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One definition of all. The same role, activity or data item is one element, whatever ids it was given; where two
-    others have the same id the later one gets a new one. What one chunk ends with leads to what the next begins with."""
+    others have the same id the later one gets a new one. The end of one chunk leads to the next one's beginning."""
     merged: dict[str, Any] = {name: [] for name in _COLLECTIONS}
     merged["process_definition_name"] = ""
     for answer in answers:
@@ -34,16 +34,20 @@ def _add(merged: dict[str, Any], answer: Mapping[str, Any]) -> None:
         for entry in _entries(answer, collection):
             _add_entry(merged, collection, entry, ids)
     for entry in _entries(answer, "data_items"):
-        if normalized(str(entry.get("name"))) not in {normalized(str(each.get("name"))) for each in merged["data_items"]}:
+        if normalized(str(entry.get("name"))) not in {
+            normalized(str(each.get("name"))) for each in merged["data_items"]
+        }:
             merged["data_items"].append(entry)
     for activity in merged["activities"]:
         role = activity.get("role")
         activity["role"] = ids.get(role, role) if isinstance(role, str) else ""
     flow_ids: dict[str, str] = {}
-    flows = []
+    flows: list[dict[str, Any]] = []
     for flow in _entries(answer, "transitions"):
         given = str(flow.get("id") or "")
-        flow["id"] = flow_ids[given] = _free_id(given or "flow", {each["id"] for each in [*merged["transitions"], *flows]})
+        flow["id"] = flow_ids[given] = _free_id(
+            given or "flow", {each["id"] for each in [*merged["transitions"], *flows]}
+        )
         flow |= {end: ids.get(str(flow.get(end)), str(flow.get(end))) for end in ("source", "target")}
         flows.append(flow)
     for gateway in merged["gateways"]:
@@ -86,7 +90,7 @@ def _ends(merged: Mapping[str, Any]) -> list[str]:
 
 
 def _connect(merged: dict[str, Any], ends: list[str], new: list[str], flows: list[dict[str, Any]]) -> None:
-    known = {id for id in ends} | {flow["source"] for flow in merged["transitions"] if flow not in flows}
+    known = set(ends) | {flow["source"] for flow in merged["transitions"] if flow not in flows}
     if not ends or not new or any(flow["source"] in known and flow["target"] in new for flow in flows):
         return  # it is the first chunk, or the model itself has said how they follow
     targets = {flow["target"] for flow in flows}

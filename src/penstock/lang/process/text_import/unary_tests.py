@@ -7,17 +7,22 @@ from typing import NamedTuple
 
 from penstock.lang.process.text_import.guards import scaled
 
-_NUMBER = r"(?P<{0}>-?\d[\d,]*(?:\.\d+)?)\s*(?P<{0}_unit>천만|백만|십만|천|백|십|만|억|조|(?:k|thousand|million|billion)\b)?"
+_NUMBER = (
+    r"(?P<{0}>-?\d[\d,]*(?:\.\d+)?)\s*(?P<{0}_unit>천만|백만|십만|천|백|십|만|억|조|(?:k|thousand|million|billion)\b)?"
+)
 _TAIL = r"\s*(?P<{0}_of>[%％]|[a-z가-힣]{{0,6}}?)"
 _MONEY = r"(?:[$€£₩]|USD|EUR|KRW)?\s*"
 _ANY = re.compile(r"-|–|—|\*|무관|상관\s*없음|전체|모두|해당\s*없음|any|all|n/?a|irrelevant", re.I)
-_OTHERWISE = re.compile(r"그\s*외(?:의?\s*(?:경우|금액|전부))?|그\s*밖(?:의?\s*경우)?|기타|나머지|otherwise|else|(?:all\s+)?others?", re.I)
+_OTHERWISE = re.compile(
+    r"그\s*외(?:의?\s*(?:경우|금액|전부))?|그\s*밖(?:의?\s*경우)?|기타|나머지|otherwise|else|(?:all\s+)?others?", re.I
+)
 _YES = re.compile(r"예|네|있음|유|o|○|참|해당|yes|y|true", re.I)
 _NO = re.compile(r"아니오|아니요|없음|무|x|×|거짓|비해당|no|n|false", re.I)
 _KOREAN_SIGNS = {"이상": ">=", "이하": "<=", "초과": ">", "미만": "<"}
 _FIRST = {
     "over": ">", "above": ">", "more than": ">", "greater than": ">", "exceeding": ">", "from": ">=", "at least": ">=",
-    "under": "<", "below": "<", "less than": "<", "fewer than": "<", "up to": "<=", "at most": "<=", "not more than": "<=",
+    "under": "<", "below": "<", "less than": "<", "fewer than": "<", "up to": "<=", "at most": "<=",
+    "not more than": "<=",
     "no more than": "<=", ">=": ">=", "<=": "<=", "≥": ">=", "≤": "<=", "=>": ">=", ">": ">", "<": "<", "=": "=",
 }  # fmt: skip
 _AFTER = {
@@ -35,10 +40,12 @@ def _number(name: str) -> str:
 
 
 _KOREAN = re.compile(
-    rf"{_number('a')}\s*(?P<sign_a>이상|이하|초과|미만)(?:\s*[~,이고인면서]*\s*{_number('b')}\s*(?P<sign_b>이상|이하|초과|미만))?", re.I
+    rf"{_number('a')}\s*(?P<sign_a>이상|이하|초과|미만)(?:\s*[~,이고인면서]*\s*{_number('b')}\s*(?P<sign_b>이상|이하"
+    rf"|초과|미만))?", re.I
 )  # fmt: skip
 _SIGN_FIRST = re.compile(
-    rf"(?P<sign_a>{_either(_FIRST)})\s*{_number('a')}(?:\s*(?:,|and|but|to)\s*(?P<sign_b>{_either(_FIRST)})?\s*{_number('b')})?",
+    rf"(?P<sign_a>{_either(_FIRST)})\s*{_number('a')}(?:\s*(?:,|and|but"
+    rf"|to)\s*(?P<sign_b>{_either(_FIRST)})?\s*{_number('b')})?",
     re.I,
 )
 _SIGN_AFTER = re.compile(rf"{_number('a')}\s*(?P<sign_a>{_either(_AFTER)})", re.I)

@@ -1,4 +1,4 @@
-"""The pages of a PDF: headings, paragraphs, items and tables in the order in which they are read, columns one by one."""
+"""The pages of a PDF: headings, paragraphs, items and tables in the order of reading, columns one by one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 from pdfplumber.utils.exceptions import PdfminerException
 
 MAX_PAGES = 2000
-_MARK = re.compile(r"(?:(?:단계|step|stage)\s*\d{1,3}|\d{1,3}(?:\s*단계)?\s*[.):：]|[-*•·▪‣●○※]|[가-하]\s*[.)]|[①-⑳]|\[|#)", re.I)
+_MARK = re.compile(
+    r"(?:(?:단계|step|stage)\s*\d{1,3}|\d{1,3}(?:\s*단계)?\s*[.):：]|[-*•·▪‣●○※]|[가-하]\s*[.)]|[①-⑳]|\[|#)", re.I
+)
 _ITEM = re.compile(r"(?:([-*•·▪‣●○])|(\d{1,3}[.)])|([가-하][.)])|([①-⑳]))\s*(.+)", re.S)
-_PAGE_NUMBER = re.compile(r"(?:[-–]\s*)?(?:page|쪽|페이지)?\s*\d{1,4}\s*(?:(?:/|of)\s*\d{1,4})?\s*(?:쪽|페이지)?(?:\s*[-–])?", re.I)
+_PAGE_NUMBER = re.compile(
+    r"(?:[-–]\s*)?(?:page|쪽|페이지)?\s*\d{1,4}\s*(?:(?:/|of)\s*\d{1,4})?\s*(?:쪽|페이지)?(?:\s*[-–])?", re.I
+)
 _SENTENCE_END = re.compile(r"[.!?。:：;]\W*\Z|다\W*\Z")
 
 
@@ -51,6 +55,8 @@ def read(source: bytes) -> dict[str, Any]:
         cause = error.args[0] if error.args else error
         if isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError):
             raise Refused("it is encrypted") from None
+        if isinstance(cause, MemoryError):
+            raise cause from None
         raise Refused(f"it is broken ({type(cause).__name__})") from None
 
 
@@ -91,7 +97,7 @@ def _page(page: Any) -> list[Line | Table]:
     tables = [(box, rows) for box, rows in tables if len(rows) > 1 and max(map(len, rows)) > 1]
     words = page.extract_words(extra_attrs=["size"], x_tolerance_ratio=0.2, y_tolerance=2)
     outside = [word for word in words if not any(_inside(word, box) for box, _ in tables)]
-    found: list[Line | Table] = list(_in_columns(_visual_rows(outside)))
+    found: list[Line | Table] = list(_in_columns(_visual_rows(outside), float(page.width)))
     for box, rows in sorted(tables, key=lambda table: table[0][1]):
         at = next((n for n, part in enumerate(found) if part.top > box[1]), len(found))
         found.insert(at, Table(box[1], rows))
@@ -105,7 +111,7 @@ def _rows(table: Any) -> list[list[str]]:
 
 def _inside(word: dict[str, Any], box: tuple[float, float, float, float]) -> bool:
     x, y = (word["x0"] + word["x1"]) / 2, (word["top"] + word["bottom"]) / 2
-    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+    return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
 
 
 def _visual_rows(words: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -119,11 +125,12 @@ def _visual_rows(words: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return [sorted(row, key=lambda word: word["x0"]) for row in rows]
 
 
-def _in_columns(rows: list[list[dict[str, Any]]]) -> list[Line]:
+def _in_columns(rows: list[list[dict[str, Any]]], width: float) -> list[Line]:
     """Lines in reading order: where a gap runs through several rows, all of the left column and then the right one."""
     if not rows:
         return []
     left, right = min(row[0]["x0"] for row in rows), max(row[-1]["x1"] for row in rows)
+    right = max(right, width - left)  # a page has margins of the same width, however short its lines are
     gap = _gap(rows, left, right)
     if gap is None:
         return [_line(row, (left, right)) for row in rows]
@@ -190,6 +197,7 @@ def _without_margins(pages: list[list[Line | Table]]) -> list[list[Line | Table]
     lines = [part for page in pages for part in page if isinstance(part, Line)]
     repeated = Counter((re.sub(r"\d+", "0", line.text), round(line.top / 4)) for line in lines)
     often = max(3, len(pages) // 2)
+
     def margin(page: list[Line | Table], part: Line) -> bool:
         texts = [line for line in page if isinstance(line, Line)]
         edge = part in (min(texts, key=lambda line: line.top), max(texts, key=lambda line: line.bottom))
@@ -211,6 +219,7 @@ def _blocks(pages: list[list[Line | Table]]) -> list[dict[str, Any]]:
     headings = sorted({size for size in letters if size > 1.12 * body}, reverse=True)
     blocks: list[dict[str, Any]] = []
     last: Line | None = None
+    last_page = 0
     for number, page in enumerate(pages, 1):
         for part in page:
             if isinstance(part, Table):
@@ -219,11 +228,11 @@ def _blocks(pages: list[list[Line | Table]]) -> list[dict[str, Any]]:
                 blocks.append({"kind": "table", "rows": rows, "page": number})
                 last = None
                 continue
-            if last is not None and _continues(last, part, headings):
+            if last is not None and _continues(last, part, headings, last_page == number):
                 blocks[-1]["text"] += f" {part.text}"
             else:
                 blocks.append(_block(part, number, headings))
-            last = part
+            last, last_page = part, number
     return blocks
 
 
@@ -239,11 +248,11 @@ def _block(line: Line, page: int, headings: list[float]) -> dict[str, Any]:
     return {"kind": "paragraph", "text": line.text, "page": page}
 
 
-def _continues(last: Line, line: Line, headings: list[float]) -> bool:
+def _continues(last: Line, line: Line, headings: list[float], same_page: bool) -> bool:
     """Is a line the rest of the one before? That one was full, and this one begins nothing."""
     if abs(last.size - line.size) > 0.5 or _MARK.match(line.text):
         return False
-    full = last.right + line.first_word + 0.2 * last.size > last.column[1]
-    if last.column != line.column or line.top < last.top:  # the next column, or the next page
+    full = last.right + line.first_word + 0.9 * last.size > last.column[1]
+    if not same_page or last.column != line.column or line.top < last.top:  # the next column, or the next page
         return full and not _SENTENCE_END.search(last.text) and round(line.size, 1) not in headings
     return full and line.top - last.bottom < 1.2 * last.size

@@ -29,7 +29,7 @@ def main(kind: str, where: str, memory: int, seconds: int, most: int) -> None:
         resource.setrlimit(what, (limit, limit))
     source = sys.stdin.buffer.read()
     try:
-        answer = {"parts": _checked(reader.read(source), most)}
+        answer: dict[str, Any] = {"parts": _checked(reader.read(source), most)}
     except Exception as error:  # whatever a broken file brings about
         answer = {"error": _reason(error)}
     sys.stdout.write(json.dumps(answer).encode(errors="replace").decode())

@@ -8,11 +8,14 @@ from typing import Any
 
 _LEFT_OUT = ("script", "style", "template", "noscript", "svg", "math", "head", "nav", "iframe", "object", "select")
 _BREAKS = ("p", "div", "section", "article", "main", "header", "footer", "blockquote", "pre", "dl", "dt", "dd", "form",
-           "figure", "figcaption", "hr", "address", "aside", "body", "html", "ul", "ol", "br", "center", "caption")  # fmt: skip
+           "figure", "figcaption", "hr", "address", "aside", "body", "html", "ul", "ol", "br", "center",
+           "caption")  # fmt: skip
 _VOID = ("br", "hr", "img", "input", "meta", "link", "area", "base", "col", "embed", "source", "track", "wbr")
 #: elements that end when another begins, and nobody has to write their end
-_ENDS = {"p": ("p",), "li": ("p", "li"), "td": ("p", "td", "th"), "th": ("p", "td", "th"), "tr": ("p", "td", "th", "tr"),
-         "dt": ("dt", "dd"), "dd": ("dt", "dd"), "tbody": ("td", "th", "tr", "thead"), "ul": ("p",), "ol": ("p",)}  # fmt: skip
+_ENDS = {"p": ("p",), "li": ("p", "li"), "td": ("p", "td", "th"), "th": ("p", "td", "th"), "tr": ("p", "td", "th",
+"tr"),
+         "dt": ("dt", "dd"), "dd": ("dt", "dd"), "tbody": ("td", "th", "tr", "thead"), "ul": ("p",),
+         "ol": ("p",)}  # fmt: skip
 _HEADING = re.compile(r"h([1-6])\Z")
 _DEPTH = 500
 

@@ -65,7 +65,11 @@ class _Reader:
                 rows = [row for row in rows if any(row)]
                 if rows:
                     width = max(map(len, rows))
-                    yield {"kind": "table", "rows": [row + [""] * (width - len(row)) for row in rows], "page": self.page}
+                    yield {
+                        "kind": "table",
+                        "rows": [row + [""] * (width - len(row)) for row in rows],
+                        "page": self.page,
+                    }
 
     def _paragraph(self, paragraph: Any) -> Iterator[dict[str, Any]]:
         element = paragraph._p
