@@ -102,7 +102,7 @@ def test_p_x_22_what_is_doubtful_is_amber_and_is_gone_through(server: Server, wi
     expect(low).to_have_count(4)  # the gateway whose condition was made up, and the flows around it
     expect(low.first).to_have_text("70%")
     expect(page.locator(".manual-drawing .manual-sure:not(.manual-sure-low)").first).to_have_text("100%")
-    expect(page.locator(".manual-low").first).to_be_visible()  # its border in the drawing itself
+    expect(page.locator("g.manual-low")).to_be_visible()  # its border in the drawing itself
     expect(_sentence(page, "부품이 낡았으면").locator(".manual-count")).to_have_class(re.compile("tone-held"))
     page.get_by_role("button", name="확인할 요소 4").click()
     expect(_lit(page)).to_have_count(2)
@@ -189,15 +189,15 @@ def test_p_x_23_what_is_rejected_says_so(server: Server, window: Open) -> None:
     path = _stored(server, RETURNS.format("no"), "returns_no")
     owner = window(OWNER)
     owner.goto(path)
-    owner.get_by_role("button", name="반려", exact=True).click()
+    owner.get_by_role("button", name="돌려보내기", exact=True).click()
     dialog = owner.get_by_role("dialog")
-    dialog.get_by_role("button", name="반려", exact=True).click()
+    dialog.get_by_role("button", name="돌려보내기", exact=True).click()
     expect(dialog.get_by_role("alert")).to_be_visible()
     dialog.get_by_role("textbox").fill("누가 하는지 없어요")
-    dialog.get_by_role("button", name="반려", exact=True).click()
+    dialog.get_by_role("button", name="돌려보내기", exact=True).click()
     expect(dialog).to_have_count(0)
     expect(owner.locator(".draft-title")).to_contain_text("누가 하는지 없어요")
-    expect(owner.locator(".draft-why")).to_contain_text("반려했어요")
+    expect(owner.locator(".draft-why")).to_contain_text("돌려보냈어요")
     expect(owner.get_by_role("button", name="승인", exact=True)).to_have_count(0)
     assert _status(server, "returns_no") == "rejected"
 

@@ -17,8 +17,10 @@ import { DraftButton } from "./DraftButton";
 import { extractionPath, manualPage, MANUALS_PAGE } from "./requests";
 import { Review, titleOf } from "./Review";
 import { useManualWords } from "./speech";
+import type { Standing } from "./SureBar";
 
 const VERBS = ["reject", "approve"] as const;
+const STANDINGS: Record<string, Standing> = { pending: "pending", rejected: "rejected" };
 const PERMISSION = "process.model.approve";
 
 export function StoredManual({ id, version: number }: { id: string; version: number }): ReactNode {
@@ -38,7 +40,7 @@ export function StoredManual({ id, version: number }: { id: string; version: num
   const allowed = may(me, PERMISSION);
   return (
     <>
-      <Review read={read.data} file={null} standing={held.status === "pending_approval" ? "pending" : held.status === "rejected" ? "rejected" : "stored"} badge={<StatusBadge status={held.status} />} feedback={held.feedback} version={number} actions={
+      <Review read={read.data} file={null} standing={STANDINGS[read.data.approval_status] ?? "stored"} badge={<StatusBadge status={held.status} />} feedback={held.feedback} version={number} actions={
         <>
           <Link className={`btn ${held.status === "active" ? "btn-primary" : "btn-quiet"}`} to={definitionPath(id, number)}><ExternalLink size={15} aria-hidden />{m.openDefinition}</Link>
           <DraftButton title={titleOf(read.data)} bpmn={read.data.bpmn} back={manualPage(id, number)} />

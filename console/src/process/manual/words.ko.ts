@@ -14,7 +14,7 @@ export const manualKo = {
   reading: (name: string) => (name ? `${josa(q(name), "을/를")} 읽고 있어요` : "글을 읽고 있어요"), readingText: "긴 매뉴얼은 몇 초 걸려요.", readingFor: (d: string) => `${d}째`, stop: "그만두기", failed: (name: string) => (name ? `${josa(q(name), "을/를")} 읽지 못했어요` : "글을 읽지 못했어요"), failedDo: "글자를 고를 수 있는 파일인지 확인하고 다시 올리거나, 글을 붙여 넣어 보세요.", another: "다른 매뉴얼", again: "다시 읽기",
   pastedText: "붙여 넣은 글", none: "매뉴얼에서 읽은 정의가 아니에요", noneDo: "이 정의는 매뉴얼을 읽어 만든 것이 아니라서 나란히 볼 글이 없어요.", gone: "보고 있던 매뉴얼이 없어요", goneDo: "이 브라우저에 남은 매뉴얼이 없어요. 다시 올려 주세요.",
   notSaved: "저장 전", pages: (n: string) => `${n}쪽`, sentences: (n: string) => `문장 ${n}`, chunks: (n: string) => `조각 ${n}`, elements: (n: string) => `요소 ${n}`, droppedN: (n: string) => `버린 것 ${n}`, byModel: (name: string) => `${name} 모델이 읽음`,
-  sure: (n: number) => b(`${n}% 확실해요`), sureThen: ".", mayBegin: "저장하면 바로 시작할 수 있어요.", begun: "바로 시작할 수 있어요.", review: (why: string) => `${why} ${held("사람이 먼저 봐야 해요")}.`, approvedAnyway: "사람이 승인해서 시작할 수 있어요.", rejected: "반려했어요.",
+  sure: (n: number) => b(`${n}% 확실해요`), sureThen: ".", mayBegin: "저장하면 바로 시작할 수 있어요.", begun: "바로 시작할 수 있어요.", review: (why: string) => `${why} ${held("사람이 먼저 봐야 해요")}.`, approvedAnyway: "사람이 승인해서 시작할 수 있어요.", rejected: "승인하지 않고 돌려보냈어요.",
   and: ", ",
   why: { low: "80%보다 낮아서", /** The particle is heard after the name, not after its percent. */ parts: (what: string, last: string) => `${what}${particle(last, "이/가")} 확실하지 않아서`, error: (what: string) => `${what.replace(/[.\s]+$/, "")}. 그래서`, byTwo: "다른 사람도 확인해야 하는 곳이라서" },
   parts: { activities: "단계", transitions: "흐름", gateways: "갈림길의 조건", schema: "형식", evidence: "근거", roles: "역할", time_limits: "기한" } as Record<string, string>, partIs: (name: string, n: number) => `${name}(${n}%)`,
