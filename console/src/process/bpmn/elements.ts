@@ -53,6 +53,8 @@ export interface Drawn {
   zoom: () => number;
   step: (by: 1 | -1) => void;
   fit: () => void;
+  /** So large that it can be read, with an element in view. */
+  enlarge: (scale: number, element: Element) => void;
 }
 
 /** A picture that is smaller than the screen is not blown up. */
@@ -113,6 +115,7 @@ export function readDrawing(viewer: NavigatedViewer): Drawn {
     },
     zoom: () => canvas.zoom(),
     step: (by) => zoomer.stepZoom(by),
+    enlarge: (scale, element) => { canvas.zoom(scale); canvas.scrollToElement(element.id, VISIBLE_MARGIN); },
     fit: () => {
       // what is not laid out yet, or holds nothing, has no scale
       const { inner } = canvas.viewbox(), size = canvas.getSize();

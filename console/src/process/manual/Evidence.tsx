@@ -24,18 +24,25 @@ export function Evidence({ file, links, selection, onElement, onSentence }: Prop
     <section className="manual-evidence" aria-label={m.evidence}>
       {element && (
         <>
-          <p className="manual-evidence-head"><b>{elementName(element, file, links, m)}</b> <span className="dim small">{kindOf(element, file, m)}</span> <Sure element={element} /></p>
+          <p className="manual-evidence-head"><Named element={element} file={file} links={links} /> <Sure element={element} /></p>
           <Quotes element={element} links={links} onSentence={onSentence} />
         </>
       )}
       {!element && sentence && (
         <>
           <p className="manual-evidence-head"><Quote size={14} aria-hidden /><span className="dim">{m.elementsOf}</span></p>
-          <ul className="manual-chips">{(links.from.get(sentence.id) ?? []).map((each) => <li key={keyOf(each)}><button type="button" className="manual-chip" onClick={() => onElement(each)}><b>{elementName(each, file, links, m)}</b><span className="dim">{kindOf(each, file, m)}</span><Sure element={each} /></button></li>)}</ul>
+          <ul className="manual-chips">{(links.from.get(sentence.id) ?? []).map((each) => <li key={keyOf(each)}><button type="button" className="manual-chip" onClick={() => onElement(each)}><Named element={each} file={file} links={links} /><Sure element={each} /></button></li>)}</ul>
         </>
       )}
     </section>
   );
+}
+
+/** What has no name is called by what it is. */
+export function Named({ element, file, links }: { element: ReadElement; file: DrawingFile; links: Links }): ReactNode {
+  const { m } = useManualWords();
+  const [name, kind] = [elementName(element, file, links, m), kindOf(element, file, m)];
+  return <><b>{name}</b>{kind !== name && <> <span className="dim small">{kind}</span></>}</>;
 }
 
 /** The sentences of an element, each leading to its place in the text. */

@@ -21,6 +21,9 @@ interface Props {
 
 const DRAWN = ["activities", "gateways", "events", "transitions"];
 
+/** Smaller, names and percents cannot be read. */
+const READABLE = 0.72;
+
 interface Place {
   element: ReadElement;
   shape: Element;
@@ -30,7 +33,9 @@ interface Place {
 export default function ManualDrawing({ xml, file, elements, lit, selected, onPick, onFail }: Props): ReactNode {
   const { m } = useManualWords();
   const known = useMemo(() => new Map(elements.filter(({ collection }) => DRAWN.includes(collection)).map((element) => [element.id, element])), [elements]);
-  const { wrap, drawn, zoom } = useViewer(xml, onFail, (clicked) => onPick(clicked.parent ? (known.get(clicked.id) ?? null) : null));
+  const { wrap, drawn, zoom } = useViewer(xml, onFail, (clicked) => onPick(clicked.parent ? (known.get(clicked.id) ?? null) : null), {
+    least: READABLE, at: (read) => { const all = placesOf(known, read); return (all.find(({ element }) => lit.has(keyOf(element))) ?? leftmost(all))?.shape; },
+  });
   const places = useMemo(() => (drawn ? placesOf(known, drawn) : []), [drawn, known]);
   useEffect(() => { drawn?.mark(classesOf(places, lit)); }, [drawn, places, lit]);
   const first = places.find(({ element }) => lit.has(keyOf(element)));
@@ -73,6 +78,8 @@ function placesOf(known: Map<string, ReadElement>, drawn: Drawn): Place[] {
     return flow?.waypoints ? [{ element, shape: flow, isFlow: true }] : [];
   });
 }
+
+const leftmost = (places: Place[]): Place | undefined => places.filter(({ isFlow }) => !isFlow).reduce<Place | undefined>((first, place) => ((place.shape.x ?? 0) < (first?.shape.x ?? Infinity) ? place : first), undefined);
 
 /** An event or a gateway has no room in it. */
 const isSmall = (shape: Element): boolean => (shape.width ?? 0) < 60;
