@@ -111,7 +111,7 @@ def _told(line: ManualLine, text: str, before: list[ManualLine]) -> list[ManualL
     if case := _case(text):
         return [_said(line, case)]
     if match := _OTHERS.match(text):
-        return [_said(line, f"Otherwise, they {match['action']}")]
+        return [_said(line, f"Otherwise, the others {match['action']}")]
     if kind := _kind(text, before):
         return [_said(line, kind)]
     if match := _UNTIL.match(text):
@@ -175,7 +175,7 @@ def _kind(text: str, before: list[ManualLine]) -> str:
         return ""
     before[-1] = _said(last, _of_kind(other, korean is not None))
     if _ORDINARY.fullmatch(match["kind"]):
-        return f"그렇지 않으면 {match['action']}" if korean else f"Otherwise, they {match['action']}"
+        return f"그렇지 않으면 {match['action']}" if korean else f"Otherwise, the others {match['action']}"
     return _of_kind(match, korean is not None)
 
 
