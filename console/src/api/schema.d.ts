@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 5a2f2fade86a7d8c0e5f53e21b62398cec0d5cf1db79c63f35b3c64c4420843d.
+ * Made from 4a8f9244b5b0388f80ce44a84ffeefef66847668005a53a26cf5f85af9736ad1.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -124,6 +124,79 @@ export interface components {
             outcome: string;
             /** Format: date-time */
             started_at: string;
+        };
+        AutonomyAccepted: {
+            activity: string;
+            agent: string;
+            bound: number;
+            cases: components["schemas"]["AutonomyCaseOut"][];
+            cases_since: string | null;
+            corrected: number;
+            cost: components["schemas"]["MistakeCostOut"];
+            decided: number;
+            direction: string;
+            dismissed_why: string | null;
+            ended_at: string | null;
+            ended_by: string | null;
+            id: string;
+            made_version: number | null;
+            mode: string;
+            name: string;
+            once: number;
+            process: string;
+            proposed: string;
+            rejected: number;
+            saved: components["schemas"]["DefinitionSaved"];
+            /** Format: date-time */
+            since: string;
+            status: string;
+            target: number;
+            unchanged: number;
+            undone: number;
+            version: number;
+            withdrawn_why: string | null;
+        };
+        AutonomyCaseOut: {
+            /** Format: date-time */
+            at: string;
+            item: string;
+            outcome: string;
+            rework_ms: number | null;
+            run: string;
+        };
+        AutonomyProposalOut: {
+            activity: string;
+            agent: string;
+            bound: number;
+            cases: components["schemas"]["AutonomyCaseOut"][];
+            cases_since: string | null;
+            corrected: number;
+            cost: components["schemas"]["MistakeCostOut"];
+            decided: number;
+            direction: string;
+            dismissed_why: string | null;
+            ended_at: string | null;
+            ended_by: string | null;
+            id: string;
+            made_version: number | null;
+            mode: string;
+            name: string;
+            once: number;
+            process: string;
+            proposed: string;
+            rejected: number;
+            /** Format: date-time */
+            since: string;
+            status: string;
+            target: number;
+            unchanged: number;
+            undone: number;
+            version: number;
+            withdrawn_why: string | null;
+        };
+        AutonomyProposalPage: {
+            items: components["schemas"]["AutonomyProposalOut"][];
+            next: string | null;
         };
         BackfillAsked: {
             since: string;
@@ -843,6 +916,9 @@ export interface components {
             mining_metadata: components["schemas"]["MiningAsked"];
             tenant_id?: string | null;
         };
+        DismissAsked: {
+            reason: string;
+        };
         DraftAsked: {
             body: unknown;
         };
@@ -948,6 +1024,12 @@ export interface components {
             proposals: components["schemas"]["DraftProposalOut"][];
             required: boolean;
             state: string;
+        };
+        DroppedClaim: {
+            kind: string;
+            name: string;
+            quote: string;
+            why: string;
         };
         Effects: {
             approve: string | null;
@@ -1156,15 +1238,27 @@ export interface components {
             locked_until: string;
         };
         ExtractAsked: {
+            document?: components["schemas"]["ManualDocument"] | null;
             /** @default false */
             dry_run: boolean;
             /** @default  */
             id: string;
             pdf?: string | null;
             text?: string | null;
-        } & (unknown | unknown);
+        } & (unknown | unknown | unknown);
+        ExtractedElement: {
+            collection: string;
+            confidence: number;
+            id: string;
+            name: string;
+            sentences: string[];
+        };
         ExtractedOut: {
             approval_status: string;
+            /** @default  */
+            bpmn: string;
+            /** @default [] */
+            chunks: components["schemas"]["ManualChunk"][];
             confidence: number;
             definition: {
                 [key: string]: unknown;
@@ -1172,6 +1266,11 @@ export interface components {
             diff: {
                 [key: string]: unknown;
             };
+            dmn: string | null;
+            /** @default [] */
+            dropped: components["schemas"]["DroppedClaim"][];
+            /** @default [] */
+            elements: components["schemas"]["ExtractedElement"][];
             evidence: {
                 [key: string]: string;
             };
@@ -1182,7 +1281,34 @@ export interface components {
             parts: {
                 [key: string]: number;
             };
+            /** @default [] */
+            sentences: components["schemas"]["ManualSentence"][];
             source: string;
+            /** @default  */
+            text: string;
+            version: number | null;
+        };
+        ExtractionOut: {
+            approval_status: string;
+            bpmn: string;
+            chunks: components["schemas"]["ManualChunk"][];
+            confidence: number;
+            definition: {
+                [key: string]: unknown;
+            };
+            dmn: string | null;
+            dropped: components["schemas"]["DroppedClaim"][];
+            /** @default false */
+            edited: boolean;
+            elements: components["schemas"]["ExtractedElement"][];
+            id: string;
+            note: string;
+            parts: {
+                [key: string]: number;
+            };
+            sentences: components["schemas"]["ManualSentence"][];
+            source: string;
+            text: string;
             version: number | null;
         };
         FactOut: {
@@ -1900,6 +2026,27 @@ export interface components {
         LookingOut: {
             others: string[];
         };
+        ManualChunk: {
+            first: string;
+            last: string;
+            number: number;
+            tokens: number;
+        };
+        ManualDocument: {
+            content_base64: string;
+            /** @default  */
+            media_type: string;
+            /** @default  */
+            name: string;
+        };
+        ManualSentence: {
+            end: number;
+            id: string;
+            page: number;
+            paragraph: number;
+            start: number;
+            text: string;
+        };
         MatchedRuleOut: {
             confidence: number | null;
             decision: string | null;
@@ -1984,6 +2131,13 @@ export interface components {
             /** @default 0 */
             fitness: number;
             precision?: number | null;
+        };
+        MistakeCostOut: {
+            amount: number | null;
+            compensations: number;
+            mistakes: number;
+            rework_ms: number | null;
+            reworked: number;
         };
         ModelApproveAsked: {
             comment?: string | null;
