@@ -15,7 +15,9 @@ from penstock.lang.process.text_import.lines import ManualLine, ManualStep
 from penstock.lang.process.text_import.sentence import BULLET
 
 _AGENT = re.compile(
-    r"(?<![A-Za-z])AI(?![A-Za-z])|에이전트|\bagent\b|\bLLM\b|자동(?!차)|automatic(?:ally)?|autonomous", re.I
+    r"(?<![A-Za-z])AI(?![A-Za-z])|에이전트"
+    r"|(?<!service )(?<!cent[er][er] )(?<!support )(?<!sales )(?<!travel )(?<!insurance )\bagent\b|\bLLM\b|자동(?!차)|automatic(?:ally)?|autonomous",
+    re.I,
 )
 _CHECKED = re.compile(r"검토|확인 후|승인|supervised|review(?:ed)?|approv", re.I)
 _SYSTEM = re.compile(r"시스템|system|server|API|데이터베이스|database", re.I)

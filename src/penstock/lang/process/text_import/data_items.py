@@ -14,7 +14,9 @@ _KOREAN_DATA = re.compile(
     r"(?:서|서류|표|자료|데이터|기록|정보|내역|명세|명세서|송장|문서|양식|대장|목록|보고서|계획서|결과|내용|번호|주문"
     r"|청구|계약|파일|영수증|견적)\Z"
 )
-_NOT_A_MODIFIER = re.compile(r"(?:은|는|이|가|에게|께|에서|으로|로|하고|하여|한|된|하는|되는|의|및|와|과|을|를)\s")
+_NOT_A_MODIFIER = re.compile(
+    r"(?:은|는|이|가|에|고|며|여|에게|께|에서|으로|로|하고|하여|한|된|하는|되는|의|및|와|과|을|를)\s"
+)
 _ENGLISH = re.compile(r"\b(?:the|a|an|its|their|each|every)\s+((?:[a-z][\w-]*\s+){0,2}?[a-z][\w-]*)\b", re.I)
 _ENGLISH_DATA = re.compile(
     r"(?:form|request|invoice|order|report|record|document|file|data|list|letter|contract|receipt|application|claim"

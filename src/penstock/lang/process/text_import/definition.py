@@ -239,12 +239,14 @@ class _ManualReader:
         self.builder.step_starts.append((step, gateway))
         ends: list[OpenEnd] = []
         conditions: list[str] = []
+        subject = name
         for branch, unit in branches:
             if branch.condition is None:
                 other = guards.negated_expression(conditions[0]) if len(conditions) == 1 and len(branches) == 2 else ""
                 open_end = OpenEnd(gateway, other, not other)
             else:
-                guard = guards.guard_of(branch.condition, branch.negated, name)
+                guard = guards.guard_of(branch.condition, branch.negated, subject)
+                subject = guards.subject_of(branch.condition) or subject
                 if not guard.is_read:
                     self.builder.condition_to_check(unit.line, guard.expression, branch.condition, gateway)
                 conditions.append(guard.expression)
@@ -373,4 +375,10 @@ def _narrowest_first(branches: list[tuple[Branch, _SentenceUnit]]) -> list[tuple
 
 def _is_exhaustive(conditions: list[str]) -> bool:
     """Does always one of two conditions hold?"""
-    return len(conditions) == 2 and guards.negated_expression(conditions[0]) == conditions[1]
+    if len(conditions) != 2:
+        return False
+    first, second = map(_COMPARISON.match, conditions)
+    if first is not None and second is not None:
+        same = (first[1], first[3]) == (second[1], second[3])
+        return same and {first[2], second[2]} in ({"<", ">="}, {"<=", ">"})
+    return guards.negated_expression(conditions[0]) == conditions[1]

@@ -27,6 +27,9 @@ _COMPARED_FIRST = re.compile(
     rf"(?:there (?:is|are)\s+)?(?P<sign>more than|over|less than|fewer than|at least|at most|up to)\s+[$€£₩]?{_NUMBER}"
     r"\s+(?P<what>[a-z].*)", re.I,
 )  # fmt: skip
+_BETWEEN = re.compile(
+    r"(?P<what>[^\d]*?)(?:이|가|은|는)?\s*(?P<low>\d[\d,]*)\s*[~∼]\s*(?P<high>\d[\d,]*)\s*[가-힣%]{0,4}?(?:이면|인\s*경우|일\s*경우|인\s*때)"
+)
 _THAN_KO = re.compile(r"(?P<what>.+?)(?:이|가|은|는)\s+(?P<other>\S.*?)보다\s+(?:더\s+)?(?P<sign>크|많|높|작|적|낮)")
 _THAN = re.compile(
     r"(?:the\s+)?(?P<what>.+?)\s+(?:is\s+|are\s+)?(?P<sign>greater than|more than|larger than|higher than|exceeds?"
@@ -91,6 +94,10 @@ def guard_of(text: str, negated: bool = False, subject: str = "") -> Guard:
         parts = [part for part in words.split(text) if part.strip()]
         if len(parts) > 1 and any(map(find_comparison, parts)):
             return _combined_guard(parts, sign, negated, subject)
+    if (match := _BETWEEN.search(text)) and not negated:
+        name = variable(match["what"].strip() or subject, measured=True)
+        low, high = (match[bound].replace(",", "") for bound in ("low", "high"))
+        return Guard(f"{name} >= {low} && {name} <= {high}", name != _NAMELESS)
     if match := find_comparison(text):
         what = match["what"].strip()
         name_and_instruction = (
@@ -146,6 +153,12 @@ def _number(comparison: re.Match[str]) -> str:
 
 def scaled(number: str, unit: str | None) -> float:
     return round(float(number.replace(",", "")) * _UNIT.get((unit or "").lower(), 1), 6)
+
+
+def subject_of(text: str) -> str:
+    """What a condition compares; "" where it does not say."""
+    match = _BETWEEN.search(text) or find_comparison(text)
+    return str(match["what"]).strip() if match is not None else ""
 
 
 def numbers_in(text: str) -> set[float]:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 
 from penstock.lang.process.text_import.lines import ManualLine
-from penstock.lang.process.text_import.sentence import MAX_LENGTH, branches, looks_conditional
+from penstock.lang.process.text_import.roles import role_of
+from penstock.lang.process.text_import.sentence import MAX_LENGTH, PARALLEL_WORDS, branches, looks_conditional
 
 _BOUND = (
     r"(?:넘는|초과하는|초과한|초과된|이상인|이하인|미만인|미달하는|미달한|밑도는|웃도는|많은|적은|큰|작은|높은|낮은)"
@@ -19,10 +20,19 @@ _CASES_KO = re.compile(
     rf"(?P<condition>\S.*?\s?(?:{_BOUND}|{_OF_KIND}))\s+(?P<noun>[가-힣]{{1,8}}?){_TOPIC}\s*,?\s+(?P<action>\S.+)", re.S
 )
 _HAS_KO = re.compile(rf"(?P<condition>\S.*?\s(?:있는|된|한|인))\s+(?:건|것){_TOPIC}\s*,?\s+(?P<action>\S.+)", re.S)
+#: «승인 건에 한하여 …»
+_ONLY_KO = re.compile(r"(?P<condition>\S+(?:\s\S+)?\s?(?:건|자|것))에\s*한(?:하여|해서?)\s+(?P<action>\S.+)", re.S)
+_TOPIC_KO = re.compile(
+    r"(?P<noun>[가-힣A-Za-z]{2,8}(?:\s[가-힣]{2,6})?)(?:은|는|의\s*경우(?:에는|에|는)?)\s+(?P<action>\S.+)", re.S
+)
+#: «7등급 이하는 …»
+_BOUND_TOPIC = re.compile(r"(\d\S*\s*(?:이상|이하|초과|미만))(?:은|는)(?=\s)")
+_AND_ANOTHER = re.compile(r"((?:[하되내리기치])고),?\s+(?=\S+(?:\s\S+)?(?:은|는|이|가)\s)")
 _NUMBER = r"(?:[$€£₩]\s*)?\d[\d,.]*\s*(?:k|thousand|million)?\s*(?P<unit>[A-Za-z%€]{0,10})"
 #: «Orders above 10,000 go to …»
 _CASES = re.compile(
-    rf"(?:all\s+|any\s+)?(?P<noun>[A-Za-z][a-z]+(?: [a-z]+)?s)\s+(?:of\s+|with an? (?P<what>\w+)\s+(?:of\s+)?)?"
+    rf"(?:all\s+|any\s+)?(?P<noun>(?!(?:if|when|whenever|unless|otherwise|for|in|at|on|by|after|before|once|any\w*|some\w*|it|they|there)\b)"
+    r"[A-Za-z][a-z]+(?: [a-z]+)??)\s+(?:of\s+|with an? (?P<what>\w+)\s+(?:of\s+)?)?"
     rf"(?P<bound>(?:over|above|exceeding|more than|greater than|at least|under|below|less than|up to)\s+{_NUMBER})\s+"
     r"(?P<action>(?:go|goes|are|is|need|needs|require|requires|must|have|has|will|can|may)\b.+)", re.I | re.S,
 )  # fmt: skip
@@ -76,6 +86,9 @@ def rephrased(lines: Sequence[ManualLine]) -> list[ManualLine]:
             usual = f"그렇지 않으면 {before.text}" if korean else f"Otherwise, {_lower(before.text)}"
             told += [_said(line, exception), _said(before, usual)]
             continue
+        if exception and told:  # of a case: it is looked at first
+            told.insert(len(told) - 1, _said(line, exception))
+            continue
         told += _told(line, text, told) if text else [line]
     return told
 
@@ -93,6 +106,8 @@ def _exception(text: str) -> str:
     match = _EXCEPTION.match(text)
     inner = next((group for group in match.groups() if group), "") if match is not None else ""
     inner = _case(inner) or inner
+    if text[:1] in "단다" and (topic := _TOPIC_KO.match(inner)) and not looks_conditional(inner):
+        inner = f"{topic['noun']}인 경우에는 {topic['action']}"
     found = branches(inner)
     if not found or found[0].condition is None:
         return ""
@@ -107,11 +122,13 @@ def _with_action(text: str, action: str, mark: str) -> str:
 
 
 def _told(line: ManualLine, text: str, before: list[ManualLine]) -> list[ManualLine]:
-    text = _EXCEPT.sub(" unless ", text)
+    text = _BOUND_TOPIC.sub(r"\1인 경우", _EXCEPT.sub(" unless ", text))
+    if parts := _two_roles(text):
+        return [_said(line, part) for part in parts]
     if case := _case(text):
         return [_said(line, case)]
     if match := _OTHERS.match(text):
-        return [_said(line, f"Otherwise, they {match['action']}")]
+        return [_said(line, f"Otherwise, the others {match['action']}")]
     if kind := _kind(text, before):
         return [_said(line, kind)]
     if match := _UNTIL.match(text):
@@ -122,16 +139,31 @@ def _told(line: ManualLine, text: str, before: list[ManualLine]) -> list[ManualL
         if match := _UNTIL_AFTER.match(text.strip(" .")):
             again = f"Unless {match['condition']}, {REPEAT_MARK}"
             return [_said(line, f"{match['action']}."), _said(line, again)]
-        if match := _FUTURE.match(text.strip(" .")):
+        if match := _FUTURE.search(text.strip(" .")):
             done = "되지" if match[2] == "될" else "하지" if match[2] == "할" else "이지"
             return _korean_until(line, text, match, done)
     return [_said(line, text) if text != line.text else line]
 
 
+def _two_roles(text: str) -> list[str]:
+    """The two sentences of one that says what two roles do: «총무팀은 …을 예약하고, 재무팀은 …을 지급한다»."""
+    for match in _AND_ANOTHER.finditer(text):
+        first, second = text[: match.end(1)], text[match.end() :]
+        if looks_conditional(first) or looks_conditional(second) or PARALLEL_WORDS.search(text):
+            return []
+        before, after = role_of(first)[1], role_of(second)[1]
+        if before is not None and after is not None and before != after:
+            return [re.sub(r"(하|되)고\Z", lambda verb: "한다" if verb[1] == "하" else "된다", first), second]
+    return []
+
+
 def _korean_until(line: ManualLine, text: str, match: re.Match[str], done: str) -> list[ManualLine]:
-    condition = f"{text[: match.start()]}{match[1]}{done} 않으면"
+    before, subject = text[: match.start()], ""
+    if role_of(f"{before}한다")[1] is not None:  # who does it, and not what it waits for
+        before, subject = "", before
+    condition = f"{before}{match[1]}{done} 않으면"
     action = re.sub(r"(?:을|를)?\s*(?:반복|되풀이)(?:한다|합니다|하여\s*\S+)", "한다", match["action"])
-    return [_said(line, f"{action}."), _said(line, f"{condition} {REPEAT_MARK}")]
+    return [_said(line, f"{subject}{action}."), _said(line, f"{condition} {REPEAT_MARK}")]
 
 
 def _case(text: str) -> str:
@@ -140,14 +172,16 @@ def _case(text: str) -> str:
         bound = re.search(rf"{_BOUND}\Z", match["condition"])
         if bound is None or re.search(r"\d", match["condition"]):
             return f"{match['condition']} 경우에는 {match['action']}"
+    if (match := _ONLY_KO.match(text)) and not looks_conditional(match["condition"]):
+        return f"{match['condition']}인 경우에는 {match['action']}"
     if (match := _HAS_KO.match(text)) and not looks_conditional(match["condition"]):
         return f"{match['condition']} 경우에는 {match['action']}"
     if match := _CASES.match(text):
-        noun = re.sub(r"(?:ies)\Z", "y", match["noun"].lower())
-        noun = noun.removesuffix("s") if not noun.endswith("y") else noun
+        noun = re.sub(r"(?<!s)s\Z", "", re.sub(r"ies\Z", "y", match["noun"].lower()))
         unit = match["unit"].lower()
+        money = "amount" if match["noun"].lower().endswith("s") else ""
         what = match["what"] or (
-            "" if unit and unit not in ("eur", "usd", "euros", "dollars", "krw", "won", "€") else "amount"
+            "" if unit and unit not in ("eur", "usd", "euros", "dollars", "krw", "won", "€") else money
         )
         return f"If the {f'{noun} {what}'.strip()} is {match['bound'].lower()}, the {noun} {_singular(match['action'])}"
     if match := _CASES_OF_KIND.match(text):
@@ -175,7 +209,7 @@ def _kind(text: str, before: list[ManualLine]) -> str:
         return ""
     before[-1] = _said(last, _of_kind(other, korean is not None))
     if _ORDINARY.fullmatch(match["kind"]):
-        return f"그렇지 않으면 {match['action']}" if korean else f"Otherwise, they {match['action']}"
+        return f"그렇지 않으면 {match['action']}" if korean else f"Otherwise, the others {match['action']}"
     return _of_kind(match, korean is not None)
 
 

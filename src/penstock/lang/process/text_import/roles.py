@@ -42,6 +42,13 @@ _NO_AGENT = re.compile(
     r"|sunday|end|noon|tomorrow|then|now|means|way|itself|date|type|\d.*)\b(?!\s+(?:room|clerk|team|department|desk"
     r"|administrator))", re.I,
 )  # fmt: skip
+#: what stands before the one who does it: «승인된 출장에 대하여 총무팀은 …»
+_LEAD_KO = re.compile(r"(\S.{1,40}?(?:에\s*(?:대하여|대해서?|관하여|따라)|\s후|\s뒤|\s전)에?,?\s+)(\S.+)", re.S)
+_NEEDS = re.compile(
+    r"(?P<text>.*?\b(?:requires?|needs?)\s+(?:the\s+|an?\s+)?(?:approval|signature|confirmation|consent|review|check|decision))\s+"
+    r"(?:by|of|from)\s+the\s+(?P<role>[a-z][\w-]*(?:\s+(?!before|within|in|on|for|to|and)[\w-]+){0,2})(?P<rest>\s.*)?\s*\.?\Z",
+    re.I | re.S,
+)
 _SENT_TO = re.compile(
     r"(?P<text>.*?\b(?:goes?|is|are|must be)(?:\s+(?:sent|forwarded|passed|handed|submitted|escalated))?\s+)to\s+the\s+"
     r"(?P<role>[a-z][\w-]*(?:\s+[\w-]+){0,2}?)\s+(?P<rest>for\s+(?:approval|review|signature|decision|checking"
@@ -124,6 +131,8 @@ def role_of(text: str, known: frozenset[str] = frozenset()) -> tuple[str, str | 
         return passive
     if (match := _KOREAN_ROLE.match(text)) and (role := _korean_role(match[1])):
         return match[2].strip(), role
+    if (lead := _LEAD_KO.match(text)) and (match := _KOREAN_ROLE.match(lead[2])) and (role := _korean_role(match[1])):
+        return f"{lead[1]}{match[2].strip()}", role
     if match := _ROLE_SAYS.match(text):
         return match[2].strip(), match[1].strip()
     if (match := _ROLE_DOES.match(text)) and _WORKER.search(match[1]) and not _NO_WORKER.search(match[1]):
@@ -138,6 +147,8 @@ def _passive_role(text: str, known: frozenset[str]) -> tuple[str, str] | None:
         return f"{before} {match[3]}".strip(), name
     if (match := _BY.match(text)) and not _NO_AGENT.match(match["role"]):
         return f"{match['text'].strip()}{match['rest'] or ''}".strip(), match["role"].strip()
+    if match := _NEEDS.match(text):
+        return f"{match['text']}{match['rest'] or ''}".strip(), match["role"].strip()
     if match := _SENT_TO.match(text):
         return f"{match['text']}{match['rest']}".strip(), match["role"].strip()
     return None

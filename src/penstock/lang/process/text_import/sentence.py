@@ -292,7 +292,7 @@ def without_sequence_words(text: str) -> str:
 def _as_sentence(text: str) -> str:
     """An action with the ending of a sentence."""
     text = text.strip(" .。,;")
-    return re.sub(r"(하|되)고\Z", lambda match: "한다" if match[1] == "하" else "된다", text)
+    return re.sub(r"(하|되)(?:고|며)\Z", lambda match: "한다" if match[1] == "하" else "된다", text)
 
 
 # ---- jumps, ends, parallel work --------------------------------------------------------------------------------------
