@@ -62,6 +62,14 @@ DMN = """<?xml version="1.0" encoding="UTF-8"?>
 """  # noqa: E501 - a file as a tool writes it
 
 
+def kept_manual(server: Server, text: str, id: str) -> str:
+    """Read and saved; the address of its review."""
+    with closing(server.client(ADMIN)) as admin:
+        answer = admin.post("/processes/definitions:extract", json={"text": text, "id": id})
+        assert answer.status_code == 201, answer.text
+        return f"/manuals/{answer.json()['id']}/v/{answer.json()['version']}"
+
+
 def _definition(name: str) -> dict[str, Any]:
     task = {"type": "humanTask", "agent_mode": "MANUAL"}
     return {

@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.serving import Server
 from tests.browser.conftest import Open, Watch
-from tests.browser.manuals import FAULTS, PAGES, RETURNS, invented, pdf
+from tests.browser.manuals import FAULTS, PAGES, RETURNS, invented, kept_manual, pdf
 from tests.browser.runs import ADMIN, MANAGER
 from tests.browser.walking import AXE, EYE, look_at_dialog
 
@@ -29,14 +29,6 @@ def _paste(page: Any, text: str) -> None:
     page.locator(".manual-paste textarea").fill(text)
     page.locator(".manual-paste [type=submit]").click()
     expect(page.locator(".manual-view")).to_be_visible()
-
-
-def _stored(server: Server, text: str, id: str) -> str:
-    """Read and saved; the address of its review."""
-    with closing(server.client(ADMIN)) as admin:
-        answer = admin.post("/processes/definitions:extract", json={"text": text, "id": id})
-        assert answer.status_code == 201, answer.text
-        return f"/manuals/{answer.json()['id']}/v/{answer.json()['version']}"
 
 
 def _sentence(page: Any, text: str) -> Any:
@@ -186,7 +178,7 @@ def test_p_x_23_what_is_not_sure_waits_for_somebody_who_may(server: Server, wind
 
 def test_p_x_23_what_is_rejected_says_so(server: Server, window: Open) -> None:
     """P-X.23: a rejection asks for its comment, which stays with the version."""
-    path = _stored(server, RETURNS.format("no"), "returns_no")
+    path = kept_manual(server, RETURNS.format("no"), "returns_no")
     owner = window(OWNER)
     owner.goto(path)
     owner.get_by_role("button", name="돌려보내기", exact=True).click()
@@ -229,7 +221,7 @@ def test_p_x_3_what_a_model_has_invented_is_listed_with_its_reason(server: Serve
 
 def test_it_is_finished_as_a_draft_and_that_can_be_undone(server: Server, window: Open) -> None:
     """CONSOLE 3: opening it in the room of drafts is done at once and taken back with one button."""
-    path = _stored(server, FAULTS.format("초안"), "faults_draft")
+    path = kept_manual(server, FAULTS.format("초안"), "faults_draft")
     page = window(ADMIN)
     page.goto(path)
     page.get_by_role("button", name="초안으로 열기").click()
@@ -309,7 +301,7 @@ def test_a_slow_reading_can_be_stopped(server: Server, window: Open) -> None:
 def test_the_review_is_used_with_keys_alone(server: Server, window: Open) -> None:
     """CONSOLE 9: j and k go along the flow, n to what is doubtful, arrows from element to element, Enter selects."""
     page = window(ADMIN)
-    page.goto(_stored(server, FAULTS.format("글쇠"), "faults_keys"))
+    page.goto(kept_manual(server, FAULTS.format("글쇠"), "faults_keys"))
     expect(_node(page, "고장을 접수한다")).to_be_visible()
     page.keyboard.press("j")
     expect(_lit(page)).to_have_text([re.compile("작업자: 고장을 접수한다")])
@@ -332,7 +324,7 @@ def test_the_review_is_used_with_keys_alone(server: Server, window: Open) -> Non
 
 def test_who_may_not_write_brings_nothing(server: Server, window: Open) -> None:
     """P-X.28: a reader sees a saved reading, and is told what bringing one takes; other addresses are none."""
-    path = _stored(server, FAULTS.format("열람"), "faults_read")
+    path = kept_manual(server, FAULTS.format("열람"), "faults_read")
     page = window(VIEWER)
     page.goto("/manuals")
     expect(page.get_by_role("heading", level=1)).to_contain_text("definition.write")
@@ -387,7 +379,7 @@ def test_every_view_of_it_can_be_read_by_all(tongue: str, theme: str, server: Se
 
 def test_on_a_phone_it_is_one_column(server: Server, window: Open) -> None:
     """CONSOLE 2: the drawing is a list whose rows open to their sentences; the text is a view of its own."""
-    path = _stored(server, FAULTS.format("전화"), "faults_phone")
+    path = kept_manual(server, FAULTS.format("전화"), "faults_phone")
     page = window(ADMIN, phone=True)
     page.goto(path)
     row = page.locator("[data-element='activities.a1']")
