@@ -16,7 +16,8 @@ from penstock.lang.process.text_import.sentence import BULLET
 
 _AGENT = re.compile(
     r"(?<![A-Za-z])AI(?![A-Za-z])|에이전트"
-    r"|(?<!service )(?<!cent[er][er] )(?<!support )(?<!sales )(?<!travel )(?<!insurance )\bagent\b|\bLLM\b|자동(?!차)|automatic(?:ally)?|autonomous",
+    r"|(?<!service )(?<!cent[er][er] )(?<!support )(?<!sales )(?<!travel )(?<!insurance )\bagent\b|\bLLM\b"
+    r"|자동(?!차)|automatic(?:ally)?|autonomous",
     re.I,
 )
 _CHECKED = re.compile(r"검토|확인 후|승인|supervised|review(?:ed)?|approv", re.I)
