@@ -91,7 +91,9 @@ def test_p_x_3_what_is_repeated_leads_back(step: str, name: str) -> None:
     definition = read(step)
     activity = next(each for each in definition["activities"] if name in each["name"])
     after = [flow["target"] for flow in definition["transitions"] if flow["source"] == activity["id"]]
-    back = [flow for flow in definition["transitions"] if flow["source"] == after[0] and flow["target"] == activity["id"]]
+    back = [
+        flow for flow in definition["transitions"] if flow["source"] == after[0] and flow["target"] == activity["id"]
+    ]
     assert len(definition["activities"]) == 3 and len(back) == 1 and back[0].get("condition")
 
 
@@ -126,7 +128,9 @@ def test_p_x_3_time_limits(said: str, due: str) -> None:
     assert due_of(said) == due
 
 
-@pytest.mark.parametrize("text", ["다만, " * 300, "단, 은 " * 500, "except when " * 400, "a~1" * 400, "건에 한하여 " * 300, "until " * 400])
+@pytest.mark.parametrize(
+    "text", ["다만, " * 300, "단, 은 " * 500, "except when " * 400, "a~1" * 400, "건에 한하여 " * 300, "until " * 400]
+)
 def test_p_x_2_strange_texts_end_in_good_time(text: str) -> None:
     """P-X.2: whatever they repeat."""
     assert 0 <= extract(f"# T\n1. {text}\n2. {text[:590]}").confidence <= 1
