@@ -315,9 +315,7 @@ def test_a_file_in_the_place_of_another_keeps_the_answers_that_fit(server: Serve
     _open(page, draft, f"?todo={number_of(draft, 'gateway_conditions')}")
     page.keyboard.press("a")
     _said(page, "제안을 받았어요")
-    mended = text.replace(
-        'id="late_timer" />', 'id="late_timer"><bpmn:timeDuration>P2D</bpmn:timeDuration></bpmn:timerEventDefinition>'
-    )  # noqa: E501
+    mended = text.replace('id="late_timer" />', 'id="late_timer"><bpmn:timeDuration>P2D</bpmn:timeDuration></bpmn:timerEventDefinition>')  # noqa: E501
     page.locator("input[data-replace]").set_input_files(
         {"name": "mended.bpmn", "mimeType": "text/xml", "buffer": mended.encode()}
     )
