@@ -1,5 +1,4 @@
-"""A definition out of a manual (P-6.1, P-X.2): by a model where one is set up, else by rules; checked against its text,
-with BPMN XML and the decision tables as DMN XML."""
+"""A definition out of a manual (P-6.1, P-X.2), by a model or by rules, with BPMN XML and DMN XML."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from penstock.app.process.model_reading import model_for, read_by_model
+from penstock.app.process.manuals.model_reading import model_for, read_by_model
 from penstock.errors import BadInput, Finding
 from penstock.executors.parts.llm.chat import NoAnswer
 from penstock.executors.parts.processes.manual_documents import FORMATS, MAX_TEXT, format_of, parts_of

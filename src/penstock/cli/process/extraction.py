@@ -10,8 +10,8 @@ import msgspec
 import typer
 
 from penstock.app.process.extraction import manual_of_document
+from penstock.app.process.manuals.review_page import review_page
 from penstock.app.process.models import Proposed, extracted
-from penstock.app.process.review_page import review_page
 from penstock.app.releases.documents import read_source
 from penstock.cli.drive import driving_or_attached, until_done
 from penstock.cli.identity import By, Claimed, identify

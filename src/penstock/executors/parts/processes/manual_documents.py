@@ -1,5 +1,4 @@
-"""The text and tables of a PDF, DOCX or HTML file (P-6.1.1), read in a process of its own that is killed when it takes
-too long or too much memory."""
+"""The text and tables of a PDF, DOCX or HTML file (P-6.1.1), read in a process of its own that may be killed."""
 
 from __future__ import annotations
 

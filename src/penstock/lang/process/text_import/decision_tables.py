@@ -1,5 +1,4 @@
-"""Decision tables in a manual (P-6.1.5): tables of conditions with a result, lists of cases, and rules such as «if …,
-the discount is …»."""
+"""Decision tables in a manual (P-6.1.5): tables of conditions with a result, lists of cases, rules in sentences."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Says in the plain form «if …, … Otherwise, …» what manuals say in other ways: exceptions, kinds of cases, limits
-without a condition word, repetition. Each sentence keeps what the manual said, for its evidence."""
+"""Says in the plain form «if …, … Otherwise, …» what manuals say in other ways.
+
+These are exceptions, kinds of cases, limits without a condition word, and repetition. Each sentence keeps what the
+manual said, for its evidence.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""A manual and the process that was read out of it, side by side in one HTML file without scripts, and without anything
-from elsewhere. What is clicked in the drawing is marked in the text, and the other way round."""
+"""A manual and the process that was read out of it, side by side in one HTML file without scripts.
+
+What is clicked in the drawing is marked in the text, and the other way round. Nothing is loaded from elsewhere.
+"""
 
 from __future__ import annotations
 
