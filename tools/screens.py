@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tools import screen_draft, screen_plan, screen_rollout
+from tools import screen_draft, screen_manual, screen_plan, screen_rollout
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "docs" / "assets"
@@ -274,7 +274,7 @@ class Eyes:
 
     def shoot(self, page: Any, path: str, name: str) -> None:
         page.goto(self.base + path)
-        drawn = path.startswith(("/runs/", "/definitions/", "/pipelines/"))
+        drawn = path.startswith(("/runs/", "/definitions/", "/pipelines/", "/manuals/"))
         page.wait_for_selector("[data-node]" if drawn else "h1", state="attached")
         page.wait_for_selector(".skeleton", state="detached")
         page.wait_for_timeout(1500)  # what moves comes to rest
@@ -362,6 +362,7 @@ def pictures(eyes: Eyes) -> None:
         eyes.shoot(page, "/ops/dead-letters?cause=IMG_INSPECT_KO/register/HTTP_5XX", "dead-letters-light-ko")
         screen_plan.take(page.context.request, eyes.base, lambda path: eyes.shoot(page, path, "plan-light-ko"))
         screen_draft.take(page.context.request, eyes.base, lambda path: eyes.shoot(page, path, "draft-light-ko"))
+        screen_manual.take(page.context.request, eyes.base, lambda path: eyes.shoot(page, path, "manual-light-ko"))
         with eyes.of("manager", "ko", "light", wide) as other:
             screen_rollout.take(
                 page.context.request, eyes.base, lambda path: eyes.approve(other, path),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,10 @@ import pytest
 
 from penstock import Penstock
 from penstock.app.process.extraction import Proposal, propose
+from penstock.app.process.models import extracted
+from penstock.cli.identity import Claimed
 from penstock.errors import Finding
+from penstock.executors.parts.rules.dmn import read_model
 from tests.conformance.process.test_plain_words import MANUAL
 from tests.executors.bench import Server, as_json
 
@@ -103,3 +108,20 @@ def test_a_definition_that_cannot_be_used_is_repaired_once(tmp_path: Path, model
 def test_a_model_that_says_nothing_of_use(tmp_path: Path, models: Models) -> None:
     found = proposed(tmp_path, models, "I cannot", "Sorry")
     assert found.source == "rules" and found.note and found.certain
+
+
+def test_p_x_41_the_tables_stand_in_proc_def(tmp_path: Path) -> None:
+    """P-X.41, P-6.1.7: proc_def.dmn is the DMN XML of the version in force, and null where there are no tables."""
+    text = f"{MANUAL}\n## 기준\n| 금액 | 결재자 |\n|---|---|\n| 100만원 미만 | 팀장 |\n| 그 외 | 대표 |\n"
+
+    async def scene() -> str | None:
+        async with Penstock(tmp_path / "store.db", tenant="other") as door:
+            await extracted(door, text, id="with", by=Claimed("x"))
+            await extracted(door, MANUAL, id="without", by=Claimed("x"))
+            return (await extracted(door, text, id="with", by=Claimed("x"), store=False)).reading.dmn
+
+    dmn = asyncio.run(scene())
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as store:
+        rows = store.execute("SELECT name, definition, dmn FROM proc_def ORDER BY dmn IS NULL").fetchall()
+    assert dmn is not None and [row[2] for row in rows] == [dmn, None]
+    assert read_model(rows[0][2].encode()).evaluate("기준", {"amount": 999_999}).value == "팀장"

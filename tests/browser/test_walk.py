@@ -11,6 +11,7 @@ import pytest
 from tests.api.serving import ROOT, Server
 from tests.browser.conftest import CONSOLE, PHONE, Open, Watch
 from tests.browser.drafts import brought, invoice, purchase
+from tests.browser.manuals import FAULTS, kept_manual
 from tests.browser.processes import STORY, drafted, mined, received, undone
 from tests.browser.runs import ALARM, DEVIATION, MANAGER, begin, failed, finished, waiting
 from tests.browser.walking import AXE, EYE, walk
@@ -34,6 +35,7 @@ def routes(server: Server) -> list[str]:
     todo, draft, gone = received(server), drafted(server), undone(server)
     files = purchase("walk", lanes=True), invoice("bill_walk")
     drawn, bill = (brought(server, text)["definitions"][0]["id"] for text in files)
+    manual = kept_manual(server, FAULTS.format("walk"), "faults_walk")
     return [
         "/", "/?scope=site", "/ops", "/ops/dead-letters", "/ops/deployments", "/pipelines", "/pipelines/usage",
         "/ops/rules", "/ops/rules?tab=feel", "/ops/rules/quality_rules_v2",
@@ -52,7 +54,8 @@ def routes(server: Server) -> list[str]:
         f"/definitions/{drawn}/v/1", f"/definitions/{drawn}/v/1?todo=4&show=open",
         f"/definitions/{drawn}/v/1?view=list&node=ship", f"/definitions/{drawn}/v/1?look=after",
         f"/definitions/{bill}/v/1?node=pay", f"/definitions/{bill}/v/1?view=net", f"/definitions/{STORY}/v/1",
-        f"/definitions/{mined(server, 'walked')}", f"/runs/{gone}?node=register&tab=work",
+        "/manuals", "/manuals/new", manual, f"{manual}?node=activities.a1", f"{manual}?view=list&sentence=s6",
+        f"{manual}?view=tables", f"/definitions/{mined(server, 'walked')}", f"/runs/{gone}?node=register&tab=work",
     ]  # fmt: skip
 
 

@@ -209,6 +209,11 @@ export type ProcessLine = Schemas["DefinitionLine"];
 export type Instance = Schemas["ProcessInstanceOut"];
 export type UndoStep = Schemas["StepOut"];
 export type Extracted = Narrow<Schemas["ExtractedOut"], { definition: Dict; findings: Finding[] }>;
+export type Extraction = Narrow<Schemas["ExtractionOut"], { definition: Dict }>;
+export type ExtractedElement = Schemas["ExtractedElement"];
+export type ManualSentence = Schemas["ManualSentence"];
+export type ManualChunk = Schemas["ManualChunk"];
+export type DroppedClaim = Schemas["DroppedClaim"];
 export type DefinitionSaved = Schemas["DefinitionSaved"];
 export type DraftProposal = Narrow<Schemas["DraftProposalOut"], { answer: Dict; facts: Dict }>;
 /** `key` is the same as long as the drawing is; `no` its number along the flow, which it keeps. */

@@ -1,5 +1,5 @@
 /** Processes: BPMN drawings, work items of people and agents, compensation, and models that were mined or extracted. */
-import { Bot, Code, GitBranch, Mail, Scale, Send, UserPen, Workflow } from "lucide-react";
+import { BookOpenText, Bot, Code, GitBranch, Mail, Scale, Send, UserPen, Workflow } from "lucide-react";
 import { lazy } from "react";
 import type { Page, ProcessLine, WorkLine } from "../api/types";
 import type { Language, WaitingItem } from "../languages/contract";
@@ -52,6 +52,10 @@ export const process: Language = {
     Import: lazy(() => import("./draft/Drafts").then(({ ImportButton }) => ({ default: ImportButton }))), List: lazy(() => import("./draft/Drafts")), Page: lazy(() => import("./draft/DraftPage")),
   },
   addresses: ADDRESSES,
+  rooms: [{
+    path: "manuals", text: (t) => t.nav.manuals, icon: BookOpenText, permission: "definition.read", key: "e",
+    Page: lazy(() => import("./manual/Room")), canvas: (parts) => parts[0] !== undefined,
+  }],
   run: () => import("./run").then(({ runParts }) => runParts),
   definition: () => import("./definition").then(({ definitionParts }) => definitionParts),
 };

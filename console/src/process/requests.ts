@@ -2,7 +2,8 @@
 import { stale } from "../api/cache";
 import { call, newKey, post } from "../api/client";
 import type { DefinitionSaved, Extracted, Json } from "../api/types";
-import type { Addresses, StartOptions } from "../languages/contract";
+import type { Addresses, Review, StartOptions } from "../languages/contract";
+import type { Dictionary } from "../words/ko";
 
 export const processPath = (id: string, version?: number): string => `/processes/definitions/${encodeURIComponent(id)}${version === undefined ? "" : `?version=${version}`}`;
 export const bpmnPath = (id: string, version: number): string => `${processPath(id)}/bpmn?version=${version}`;
@@ -34,6 +35,12 @@ export async function reviewModel(id: string, version: number, verb: "approve" |
   await post(`${processPath(id)}:${verb}`, verb === "approve" ? { comment: comment || null, into, version } : { comment }, key);
   stale("/definitions", ...ADDRESSES.definitions);
 }
+
+/** How the version of such a model is decided about; `base` is what it would change. */
+export const modelReview = (id: string, version: number, base: string | null, t: Dictionary): Review => ({
+  permission: "process.model.approve", effect: t.definitions.effectModel, into: base,
+  send: (verb, comment, into, key) => reviewModel(id, version, verb, comment, into ? base : null, key),
+});
 
 /** Drafts a definition from plain words; nothing is saved before somebody accepts it. */
 export const extract = (text: string, id: string | null): Promise<Extracted> => post<Extracted>("/processes/definitions:extract", { text, id: id ?? "", dry_run: true }, newKey());

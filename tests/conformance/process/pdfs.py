@@ -38,7 +38,8 @@ def of_lines(lines: Sequence[str], content: bytes | None = None, more: str = "",
         [
             b"<< /Type /Catalog /Pages 2 0 R >>",
             b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            b"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources %b >>"
+            % b"<< /Font << /F 5 0 R >> >>",
             stream(page if content is None else content, more),
             b"<< /Type /Font /Subtype /Type0 /Encoding /Identity-H /DescendantFonts [6 0 R] /ToUnicode 7 0 R >>",
             b"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /T >>",

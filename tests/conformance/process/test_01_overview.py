@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -51,3 +52,19 @@ def test_a_process_is_one_net_like_every_document() -> None:
     """P-1.1.1, P-3.2.2: BPMN's semantics on the house's own kernel: stuck tokens pause, groups are undone as one."""
     net = compiled(process([task("A"), task("B")], ["A>B"])).net
     assert (net.language, net.on_stuck, net.undo_policy, net.tracks_origin) == ("process", "pause", "group", True)
+
+
+def test_p_0_2_the_companion_documents_are_absent_and_have_their_pages() -> None:
+    """P-0.2: the seed's companion documents were not supplied; for each, a page that is here stands in its place."""
+    root = Path(__file__).parents[3]
+    seed = next((root / "tests" / "seeds").glob("001_*.txt")).read_text("utf-8")
+    wanted = set(re.findall(r"\b\d\d_[a-z]+/[\w-]+\.md", seed))
+    assert len(wanted) == 5
+    page = root / "docs" / "explanation" / "process-companions.md"
+    rows = re.findall(r"^\| `([^`]+)` \|[^|]+\|[^|]*\]\(([^)]+)\)[^|]*\| (P-[^|]+) \|$", page.read_text("utf-8"), re.M)
+    assert {name for name, _, _ in rows} == wanted
+    catalogue = (root / "docs" / "requirements" / "process.md").read_text("utf-8")
+    for name, target, decisions in rows:
+        assert not list(root.glob(f"docs/**/{Path(name).name}")), f"{name} is there by now"
+        assert (page.parent / target).resolve().is_file(), target
+        assert all(f"**{id}**" in catalogue for id in decisions.split(", ")), decisions

@@ -53,6 +53,8 @@ export interface Drawn {
   zoom: () => number;
   step: (by: 1 | -1) => void;
   fit: () => void;
+  /** So large that it can be read, with an element in view. */
+  enlarge: (scale: number, element: Element) => void;
 }
 
 /** A picture that is smaller than the screen is not blown up. */
@@ -113,6 +115,7 @@ export function readDrawing(viewer: NavigatedViewer): Drawn {
     },
     zoom: () => canvas.zoom(),
     step: (by) => zoomer.stepZoom(by),
+    enlarge: (scale, element) => { canvas.zoom(scale); canvas.scrollToElement(element.id, VISIBLE_MARGIN); },
     fit: () => {
       // what is not laid out yet, or holds nothing, has no scale
       const { inner } = canvas.viewbox(), size = canvas.getSize();
@@ -133,6 +136,9 @@ function ownId(element: Element): string {
     return element.businessObject?.id ?? element.id;
   }
 }
+
+/** By the author's id, or by the drawing's. */
+export const connectionOf = (drawn: Drawn, id: string): Element | undefined => drawn.connections.find((connection) => ownId(connection) === id || connection.id === id);
 
 /** The middle of the longest part of a connection, as an offset from the corner of its box. */
 export function middleOf(points: Point[]): { left: number; top: number } {

@@ -7,7 +7,7 @@ import { Maximize, Minus, Plus } from "lucide-react";
 import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 import { useKeys } from "../../shell/keys";
 import { useWords } from "../../words";
-import { readDrawing, type Drawn } from "./elements";
+import { readDrawing, type Drawn, type Element } from "./elements";
 
 const COLOURS = { defaultFillColor: "var(--surface)", defaultStrokeColor: "var(--bpmn-line)", defaultLabelColor: "var(--text)" };
 /** bpmn-js measures texts on a canvas, which knows no CSS variables. */
@@ -19,12 +19,24 @@ export interface Clicked {
   parent?: unknown;
 }
 
-export function useViewer(xml: string, onFail: () => void, onClick: (element: Clicked) => void): { wrap: RefObject<HTMLDivElement | null>; drawn: Drawn | null; zoom: number } {
+/** A drawing that is larger than the screen begins so large that it can be read, at an element. */
+export interface Beginning {
+  least: number;
+  at: (drawn: Drawn) => Element | undefined;
+}
+
+export function useViewer(xml: string, onFail: () => void, onClick: (element: Clicked) => void, beginning?: Beginning): { wrap: RefObject<HTMLDivElement | null>; drawn: Drawn | null; zoom: number } {
   const wrap = useRef<HTMLDivElement>(null);
   const [drawn, setDrawn] = useState<Drawn | null>(null);
   const [zoom, setZoom] = useState(1);
-  const act = useRef({ onFail, onClick });
-  act.current = { onFail, onClick };
+  const act = useRef({ onFail, onClick, beginning });
+  act.current = { onFail, onClick, beginning };
+  const begin = (read: Drawn) => {
+    read.fit();
+    const { least = 0, at } = act.current.beginning ?? {};
+    const element = read.zoom() < least ? at?.(read) : undefined;
+    if (element) read.enlarge(least, element);
+  };
 
   useEffect(() => {
     if (!wrap.current) return;
@@ -37,7 +49,7 @@ export function useViewer(xml: string, onFail: () => void, onClick: (element: Cl
       const read = readDrawing(viewer);
       viewer.on("canvas.viewbox.changed", () => setZoom(read.zoom()));
       viewer.on("element.click", ({ element }: { element: Clicked }) => act.current.onClick(element));
-      read.fit();
+      begin(read);
       setZoom(read.zoom());
       setDrawn(read);
     }, () => !gone && act.current.onFail());
@@ -53,7 +65,7 @@ export function useViewer(xml: string, onFail: () => void, onClick: (element: Cl
     let last = 0;
     const observer = new ResizeObserver(([entry]) => {
       const width = entry?.contentRect.width ?? 0;
-      if (width > 0 && Math.abs(width - last) > 40) drawn.fit();
+      if (width > 0 && Math.abs(width - last) > 40) begin(drawn);
       last = width;
     });
     observer.observe(wrap.current);

@@ -49,4 +49,4 @@ function Step({ element, selected, onPick, children }: { element: FileElement; s
   return <button type="button" className="net-step" data-node={element.id} aria-pressed={selected} onClick={onPick}><Icon size={16} strokeWidth={1.9} aria-hidden /><span className="grow"><b>{element.name || d.elements[element.type] || element.id}</b><span className="dim">{[d.elements[element.type] ?? element.type, element.lane].filter(Boolean).join(" · ")}</span></span>{children}</button>;
 }
 
-const shapeOf = (element: FileElement): "start" | "end" | "wait" | "choose" | "work" | "task" => (element.type === "startEvent" ? "start" : element.type === "endEvent" ? "end" : element.type.endsWith("Event") ? "wait" : element.type.endsWith("Gateway") ? "choose" : element.type === "userTask" ? "work" : "task");
+export const shapeOf = (element: Pick<FileElement, "type">): "start" | "end" | "wait" | "choose" | "work" | "task" => (element.type === "startEvent" ? "start" : element.type === "endEvent" ? "end" : element.type.endsWith("Event") ? "wait" : element.type.endsWith("Gateway") ? "choose" : element.type === "userTask" ? "work" : "task");

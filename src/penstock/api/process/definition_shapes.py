@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.problems import FoundOut
 from penstock.api.time_fields import Moment
-from penstock.app.process.models import Proposed
 
 _EXAMPLE: dict[str, Any] = {
     "process_definition_id": "data_registration", "process_definition_name": "데이터 등록 접수",
@@ -43,21 +42,6 @@ class BpmnAsked(RequestBody):
     bpmn_xml: Text = Field(examples=[_BPMN])
     unsound: bool = False
     pending: bool = Field(False, description="It waits for an approval, although nobody asks for one.")
-
-
-class ExtractAsked(RequestBody):
-    """One of `text` and `pdf`. `dry_run` only shows what would come of it."""
-
-    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["text"]}, {"required": ["pdf"]}]})
-
-    text: Annotated[str, Field(min_length=1, max_length=200_000)] | None = Field(
-        None, examples=["# 접수 절차\n1. 담당자: 등록서를 접수한다\n2. 검토자: 내용을 검토한다"]
-    )
-    pdf: Annotated[str, Field(min_length=1, max_length=8_000_000)] | None = Field(
-        None, description="A PDF in base64. Needs the extra `extract`."
-    )
-    id: Annotated[str, Field(max_length=200)] = ""
-    dry_run: bool = False
 
 
 class MiningAsked(RequestBody):
@@ -103,10 +87,6 @@ class DefinitionSaved(ResponseBody):
     diff: dict[str, Any] = {}
     confidence: float | None = None
     warnings: list[FoundOut] = []
-
-
-class ExtractedOut(ResponseBody, of=Proposed, omit=("new",)):
-    findings: list[FoundOut] = []
 
 
 class DefinitionLine(ResponseBody):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Annotated, Any
 
 import msgspec
@@ -17,10 +16,9 @@ from penstock.api.process.error_words import InProcessWords, same_tenant
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.app.process.definitions import CONTAINERS, Processes, approval_of, in_force
-from penstock.app.process.extraction import text_of_pdf
-from penstock.app.process.models import extracted, import_discovered
+from penstock.app.process.models import import_discovered
 from penstock.app.process.version_writer import Defined, origin_of
-from penstock.errors import ProcessScope, ProcessUnreadable
+from penstock.errors import ProcessScope
 from penstock.store.releases import ReleaseRow
 
 router = APIRouter(
@@ -93,29 +91,6 @@ async def import_bpmn(asked: shape.BpmnAsked, door: Door, who: Caller = may("def
 
 
 @router.post(
-    "/definitions:extract", response_model=shape.ExtractedOut, status_code=201,
-    summary="Make a process out of a text (P-X.2)",
-    responses={200: {"model": shape.ExtractedOut, "description": "Only shown, or known already"}},
-)  # fmt: skip
-async def extract(asked: shape.ExtractAsked, door: Door, who: Caller = may("definition.write")) -> Response:
-    done = await extracted(door, await _text(asked), id=asked.id, by=who.user, store=not asked.dry_run)
-    body = {**msgspec.to_builtins(done), "findings": [finding_body(finding) for finding in done.findings]}
-    return reply(shape.ExtractedOut, body, status=201 if done.new else 200)
-
-
-async def _text(asked: shape.ExtractAsked) -> str:
-    if (asked.text is None) == (asked.pdf is None):
-        raise ProcessUnreadable(why="Send one of «text» and «pdf».")
-    if asked.text is not None:
-        return asked.text
-    try:
-        source = base64.b64decode(asked.pdf or "", validate=True)
-    except ValueError:
-        raise ProcessUnreadable(why="«pdf» is no base64.") from None
-    return await text_of_pdf(source)
-
-
-@router.post(
     "/definitions:import-discovered", response_model=shape.DefinitionSaved, status_code=201, responses=_AGAIN,
     summary="Save a model that was mined from a log (P-7.4)",
 )  # fmt: skip
@@ -156,7 +131,8 @@ async def definition(id: Id, door: Door, version: paging.Nth = None, _: Caller =
         "children": [
             {"id": child.name, "name": _line(child, [child])["name"], "type": child.kind} for child in children
         ],
-        "origin": origin_of(row), "created_by": row.created_by, "approved_by": row.approved_by,
+        "origin": {name: value for name, value in origin_of(row).items() if name != "extraction"},
+        "created_by": row.created_by, "approved_by": row.approved_by,
         "feedback": row.feedback,
     }  # fmt: skip
     return reply(shape.ProcessDefinitionOut, body, headers={"ETag": f'"{row.version}"'})

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from penstock.api.language import LanguageRouters
-from penstock.api.process import autonomy, conformance, definitions, drafts, event_log, mining, work_items
+from penstock.api.process import (
+    autonomy,
+    conformance,
+    definitions,
+    drafts,
+    event_log,
+    extraction,
+    mining,
+    work_items,
+)
 
 ROUTERS = LanguageRouters(
     documents=(
         definitions.router,
+        extraction.router,
         drafts.router,
         work_items.router,
         event_log.router,

@@ -102,11 +102,12 @@ class Processes:
     async def define(
         self, document: Given, *, by: Who | None = None, unsound: bool = False, origin: Mapping[str, Any] | None = None,
         pending: bool = False, into: str | None = None, told: bool = False, source: bytes | None = None,
+        dmn: str | None = None,
     ) -> Defined:  # fmt: skip
         """A new definition, or the next version of one that is there; the same again changes nothing. Raises
         ProcessInvalid with every finding. `pending`: somebody has to approve it first, as always where four eyes are
         asked for; `into`: under this id; `told`: its import is an event; `source`: the text that the data were read
-        from."""
+        from; `dmn`: its decision tables."""
         data, text = await self.read(document)
         source = source or text
         self.door.load_sample()  # agents, tools and people that it may name
@@ -114,7 +115,8 @@ class Processes:
             data = {**data, "process_definition_id": into}
         waits = pending or str(data.get("type") or "base") == DISCOVERED or self.by_two(data)
         author = four_eyes.author_of(self.door, by, data)
-        asked = AskedVersion(data, source, author, unsound, origin, waits, told)
+        tables = dmn.encode() if dmn is not None else None
+        asked = AskedVersion(data, source, author, unsound, origin, waits, told, dmn=tables)
         return (await self._writer.saved([asked]))[0]
 
     def by_two(self, data: Mapping[str, Any]) -> bool:
@@ -137,7 +139,8 @@ class Processes:
             made = compiled_version(data, called, False, xml_of(source), known[-1] if known else None)
         except DocumentInvalid as wrong:
             raise DocumentInvalid(placed(source, called, False) or wrong.findings) from None
-        asked = AskedVersion(data, source, by, False, origin_of(known[-1]) if known else None, waits=True)
+        asked = AskedVersion(data, source, by, False, origin_of(known[-1]) if known else None, waits=True,
+                             dmn=known[-1].dmn if known else None)  # fmt: skip
         row = writer.row(made, known, asked)
         diff = changes_since(known[-1] if known else None, made.body)
         row = replace(row, diff=canonical(diff) if known else None, change_summary=about or row.change_summary)
@@ -155,7 +158,10 @@ class Processes:
         unseen = last.status in (PENDING, DRAFT)
         origin = {**was, "edited": True, "edited_by": None if by is None else id_of(by)} if was and unseen else was
         waits = pending or unseen
-        return await self.define(document, by=by, unsound=unsound, origin=origin, pending=waits, into=last.name)
+        dmn = last.dmn.decode() if last.dmn is not None else None
+        return await self.define(
+            document, by=by, unsound=unsound, origin=origin, pending=waits, into=last.name, dmn=dmn
+        )
 
     async def read(self, document: Given) -> tuple[dict[str, Any], bytes | None]:
         """The document's data, and its own text where it was given as one."""
@@ -190,7 +196,7 @@ class Processes:
         data |= {"process_definition_id": target.name, "type": target.kind, **_of_process(target)}
         origin = {"source": "approved", "from": row.name}
         author = id_of(by) if row.created_by is None else row.created_by
-        asked = AskedVersion(data, None, author, False, origin, target.kind == DISCOVERED, second=by)
+        asked = AskedVersion(data, None, author, False, origin, target.kind == DISCOVERED, second=by, dmn=row.dmn)
         (done,) = await self._writer.saved([asked], lambda writing, versions: self._approving(writing, row, by))
         Releases(self.door).replaying(self.get(row.name, row.version))
         return done

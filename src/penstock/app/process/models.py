@@ -12,8 +12,8 @@ from penstock.app.access.candidates import Who
 from penstock.app.access.roles import config_of
 from penstock.app.process.definitions import Processes, approval_of
 from penstock.app.process.error_words import process_words
-from penstock.app.process.extraction import propose
-from penstock.app.process.version_writer import DISCOVERED, Defined
+from penstock.app.process.extraction import Manual, Reading, propose
+from penstock.app.process.version_writer import DISCOVERED, Defined, origin_of
 from penstock.dialects.process.words import PROCESS_DISCOVERED
 from penstock.errors import Finding, ProcessScope, ProcessUnreadable
 from penstock.lang.process.diff import difference
@@ -39,12 +39,13 @@ class Proposed(msgspec.Struct, frozen=True):
     definition: dict[str, Any]
     diff: dict[str, Any]
     findings: list[Finding] = []
+    reading: Reading = Reading()
 
 
-async def extracted(door: Runs, text: str, *, id: str = "", by: Who, store: bool = True) -> Proposed:
+async def extracted(door: Runs, given: Manual | str, *, id: str = "", by: Who, store: bool = True) -> Proposed:
     """P-6.1.6: as sure as 0.80 it is saved and may be begun; less, and somebody has to approve it first. Raises
     ProcessInvalid where it shall be stored and cannot be used."""
-    proposal = await propose(door, text, id=id)
+    proposal = await propose(door, given, id=id)
     held, definition = Processes(door), dict(proposal.definition)
     name, known = _name(held, definition, given=bool(id))
     definition["process_definition_id"] = name
@@ -56,14 +57,30 @@ async def extracted(door: Runs, text: str, *, id: str = "", by: Who, store: bool
     if not store:
         waits = not proposal.certain or held.by_two(definition)
         status = "pending" if waits else "approved"
-        return Proposed(name, None, status, False, **more, definition=definition, diff=diff, findings=proposal.findings)
-    origin = {**more, "source": "extracted", "by": proposal.source}
-    done = await held.define(definition, by=by, origin=origin, pending=not proposal.certain)
+        return Proposed(name, None, status, False, **more, definition=definition, diff=diff, findings=proposal.findings,
+                        reading=proposal.reading)  # fmt: skip
+    reading = msgspec.structs.replace(proposal.reading, bpmn="", dmn=None)  # the version itself has these
+    origin = {**more, "source": "extracted", "by": proposal.source, "extraction": msgspec.to_builtins(reading)}
+    dmn = proposal.reading.dmn
+    done = await held.define(definition, by=by, origin=origin, pending=not proposal.certain, dmn=dmn)
     row = done.release
     return Proposed(
         row.name, row.version, approval_of(row), done.new, **more, definition=msgspec.json.decode(row.document),
-        diff=diff, findings=proposal.findings,
+        diff=diff, findings=proposal.findings, reading=msgspec.structs.replace(proposal.reading, bpmn=_bpmn(row)),
     )  # fmt: skip
+
+
+def reading_of(row: ReleaseRow) -> Reading | None:
+    """How a version was read out of a manual; None where it was not."""
+    kept = origin_of(row).get("extraction")
+    if kept is None:
+        return None
+    dmn = row.dmn.decode() if row.dmn is not None else None
+    return msgspec.structs.replace(msgspec.convert(kept, Reading), bpmn=_bpmn(row), dmn=dmn)
+
+
+def _bpmn(row: ReleaseRow) -> str:
+    return row.bpmn.decode() if row.bpmn is not None else ""
 
 
 def _name(held: Processes, definition: Mapping[str, Any], *, given: bool) -> tuple[str, list[ReleaseRow]]:

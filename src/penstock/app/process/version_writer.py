@@ -71,6 +71,7 @@ class AskedVersion(msgspec.Struct, frozen=True):
     waits: bool
     announced: bool = False
     second: Who | None = None
+    dmn: bytes | None = None
     beside: bool = False  # its source holds other definitions, too, or another form of this one
 
     @property
@@ -237,6 +238,7 @@ class VersionWriter:
             listens_by(made.compiled.net), by, now,
             approved_by=None if waits else approver, approved_at=None if waits else now,
             change_summary=summary(before, data), kind=str(data.get("type") or "base"), bpmn=made.bpmn,
+            dmn=asked.dmn,
             origin=canonical(asked.origin) if asked.origin else None,
         )  # fmt: skip
 

@@ -14,8 +14,6 @@ from penstock.app.access.candidates import Who
 from penstock.app.penstock import Penstock
 from penstock.app.process.definitions import Processes, approval_of
 from penstock.app.process.error_words import process_words
-from penstock.app.process.extraction import text_of_pdf
-from penstock.app.process.models import Proposed, extracted
 from penstock.app.process.models import import_discovered as discovered
 from penstock.app.process.reevaluation import ThresholdReading, reevaluation
 from penstock.app.process.version_writer import Defined
@@ -23,10 +21,11 @@ from penstock.app.releases.documents import read_source
 from penstock.cli.drive import attached, driving_or_attached, until_done
 from penstock.cli.identity import By, Claimed, identify
 from penstock.cli.options import STORE, Document, Json, Store
-from penstock.cli.output import DONE, TONES, finding_json, print_finding, print_json, print_list, say, short
+from penstock.cli.output import DONE, TONES, print_finding, print_json, print_list, say, short
 from penstock.cli.process.conformance import conformance
 from penstock.cli.process.drafts import COMMANDS as DRAFT_COMMANDS
 from penstock.cli.process.event_log import log
+from penstock.cli.process.extraction import extract
 from penstock.cli.process.instances import Id, compensate, events, instance, start, terminate
 from penstock.cli.releases import CHANGES, SAME, New, Old
 from penstock.errors import BadInput, DocumentInvalid
@@ -237,60 +236,6 @@ def import_discovered(
     except DocumentInvalid as wrong:
         wrong.facts["file"] = str(file)
         raise
-
-
-def extract(
-    file: Annotated[Path, typer.Argument(metavar="TEXT", help="A text or a PDF that describes the work by steps.")],
-    id: Annotated[str, typer.Option("--id", metavar="ID", help="The id it gets; else one from its title.")] = "",
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the definition here.")] = None,
-    save: Annotated[bool, typer.Option("--save", help="Keep it; unsure ones wait for an approval.")] = False,
-    by: By = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
-    """Make a process out of a text in plain language, for you to accept. Nothing is kept without --save."""
-    source = read_source(file)
-    text = read_text(file) if source[:5] != b"%PDF-" else None
-
-    async def work() -> Proposed:
-        async with contextlib.AsyncExitStack() as stack:
-            door = await driving_or_attached(stack, store, create=True)
-            words = await text_of_pdf(source) if text is None else text
-            return await extracted(
-                door, words, id=id, by=identify(door, by, "definition.write") or Claimed("cli"), store=save
-            )
-
-    done = until_done(work())
-    if out is not None:
-        out.write_bytes(msgspec.json.format(msgspec.json.encode(done.definition), indent=2) + b"\n")
-    if json:
-        print_json({**msgspec.to_builtins(done), "findings": [finding_json(finding) for finding in done.findings]})
-        return DONE
-    _print_proposed(done)
-    if out is not None:
-        say("wrote ", (str(out), "bold"))
-    return DONE
-
-
-def _print_proposed(done: Proposed) -> None:
-    kept = f" v{done.version}" if done.version is not None else ""
-    say(
-        (f"{done.id}{kept} ", "bold"), (done.approval_status, _STYLES[done.approval_status]),
-        f"  {done.confidence:.0%} sure, read by {done.source}",
-    )  # fmt: skip
-    if done.note:
-        say(f"  {done.note}")
-    for element in done.definition.get("activities") or []:
-        who = element.get("role") or element.get("agent_mode") or ""
-        say(f"  {element.get('id', ''):6} {who:12} {element.get('name', '')}")
-    defaults = {element.get("default") or None for element in done.definition.get("gateways") or []}
-    for element in done.definition.get("transitions") or []:
-        if element.get("condition"):
-            say(f"  {element['source']} → {element['target']}  if {element['condition']}")
-        elif element.get("id") in defaults:
-            say(f"  {element['source']} → {element['target']}  otherwise")
-    for finding in done.findings:
-        say((f"  {finding.severity} ", TONES["failed"] if finding.severity == "error" else ""), finding.message)
 
 
 def read_text(file: Path) -> str:

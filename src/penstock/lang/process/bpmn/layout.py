@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.lang.process.bpmn.clear_routes import ClearRoutes
+from penstock.lang.process.bpmn.flow_labels import label_of
+
 _SIZES = {"activities": (100, 80), "gateways": (50, 50), "events": (36, 36)}
 _GAP_X, _GAP_Y, _EDGE, _PAD = 60, 40, 160, 40
 _LABEL_GAP = 60  # added where a flow has a label
+_EARLY = 20
+_MOST_CLEARED = 400  # elements of a drawing whose flows look for a way around the others
 _Box = list[float]
 
 
@@ -35,7 +40,8 @@ class _Layout:
             (flow["id"], flow["source"], flow["target"]) for flow in definition.get("transitions") or []
             if flow["source"] in self.size and flow["target"] in self.size
         ]  # fmt: skip
-        self.with_labels = {flow["source"] for flow in definition.get("transitions") or [] if flow.get("name")}
+        self.names = {flow["id"]: str(flow["name"]) for flow in definition.get("transitions") or [] if flow.get("name")}
+        self.with_labels = {source for id, source, _ in self.flows if id in self.names}
         self.host = dict(self.attached)
         self.shapes: dict[str, Any] = {}
 
@@ -105,10 +111,20 @@ class _Layout:
             self.shapes[id] = {"bounds": [box[0] + box[2] - 18 - 40 * (n - 1) - 10, box[1] + box[3] - 18, 36, 36]}
 
     def routes(self) -> dict[str, Any]:
-        return {
-            id: {"points": _route(self.shapes[source]["bounds"], self.shapes[target]["bounds"], source in self.host)}
-            for id, source, target in self.flows if source in self.shapes and target in self.shapes
-        }  # fmt: skip
+        flows = [flow for flow in self.flows if flow[1] in self.shapes and flow[2] in self.shapes]
+        level = {id: parent for parent, members in self.inside.items() for id in members}
+        clear = ClearRoutes()
+        routes: dict[str, Any] = {}
+        for id, source, target in flows:
+            a, b = self.shapes[source]["bounds"], self.shapes[target]["bounds"]
+            points = _route(a, b, source in self.host, early=source in self.with_labels)
+            if len(self.shapes) <= _MOST_CLEARED and level.get(source, "-") == level.get(target, "+"):
+                others = [
+                    self.shapes[each]["bounds"] for each in self.inside[level[source]] if each not in (source, target)
+                ]
+                points = clear.of(points, a, b, others)
+            routes[id] = {"points": points} | label_of(points, self.names.get(id, ""))
+        return routes
 
 
 def _topological_order(members: list[str], outs: Mapping[str, list[str]]) -> list[str]:
@@ -131,15 +147,16 @@ def _topological_order(members: list[str], outs: Mapping[str, list[str]]) -> lis
     return order[::-1]
 
 
-def _route(a: _Box, b: _Box, below: bool) -> list[_Box]:
-    """The waypoints of a flow at right angles: out on the right, in on the left; back underneath."""
+def _route(a: _Box, b: _Box, below: bool, *, early: bool = False) -> list[_Box]:
+    """The waypoints of a flow at right angles: out on the right, in on the left; back underneath. `early`: what follows
+    the bend is long enough for a label."""
     ay, by = a[1] + a[3] / 2, b[1] + b[3] / 2
     if below:
         start = [a[0] + a[2] / 2, a[1] + a[3]]
         return [start, [start[0], by], [b[0], by]] if by > start[1] else [start, [start[0], start[1] + 20],
                 [b[0] - 20, start[1] + 20], [b[0] - 20, by], [b[0], by]]  # fmt: skip
     if b[0] >= a[0] + a[2]:
-        middle = (a[0] + a[2] + b[0]) / 2
+        middle = min((a[0] + a[2] + b[0]) / 2, a[0] + a[2] + (_EARLY if early else b[0]))
         bends = [] if ay == by else [[middle, ay], [middle, by]]
         return [[a[0] + a[2], ay], *bends, [b[0], by]]
     low = max(a[1] + a[3], b[1] + b[3]) + 30

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from penstock.errors import Finding, Place
 from penstock.lang.process.text_import import roles
 from penstock.lang.process.text_import import sentence as words
+from penstock.lang.process.text_import.due_times import due_of
 from penstock.lang.process.text_import.lines import ManualLine, ManualStep
 from penstock.lang.process.text_import.sentence import BULLET
 
 _AGENT = re.compile(
-    r"(?<![A-Za-z])AI(?![A-Za-z])|에이전트|\bagent\b|\bLLM\b|자동(?!차)|automatic(?:ally)?|autonomous", re.I
+    r"(?<![A-Za-z])AI(?![A-Za-z])|에이전트"
+    r"|(?<!service )(?<!cent[er][er] )(?<!support )(?<!sales )(?<!travel )(?<!insurance )\bagent\b|\bLLM\b"
+    r"|자동(?!차)|automatic(?:ally)?|autonomous",
+    re.I,
 )
 _CHECKED = re.compile(r"검토|확인 후|승인|supervised|review(?:ed)?|approv", re.I)
 _SYSTEM = re.compile(r"시스템|system|server|API|데이터베이스|database", re.I)
@@ -38,6 +43,8 @@ class DefinitionBuilder:
         self.roles: dict[str, dict[str, Any]] = {}
         self.events: list[dict[str, Any]] = []
         self.evidence: dict[str, str] = {}
+        self.lines: dict[str, list[ManualLine]] = {}
+        self.guessed: set[str] = set()  # elements whose condition was made up
         self.certain: dict[str, bool] = {}
         self.step_starts: list[tuple[ManualStep, str]] = []
         self.jumps: list[tuple[dict[str, Any], int, ManualStep, ManualLine]] = []
@@ -67,9 +74,27 @@ class DefinitionBuilder:
             "schema": 1.0 if self.activities else 0.0,
         }
 
+    def certainty(self) -> dict[str, float]:
+        """How certain each element is: less where its role or type is not in the text, where its condition was made up,
+        and where a gateway has no two branches."""
+        flows_from: dict[str, list[dict[str, Any]]] = {}
+        for flow in self.flows:
+            flows_from.setdefault(flow["source"], []).append(flow)
+        known = {id: 1.0 if certain else 0.6 for id, certain in self.certain.items()}
+        for gateway in self.gateways:
+            id = gateway["id"]
+            branched = id.endswith("_join") or _has_branches(gateway, flows_from.get(id, []))
+            known[id] = 0.4 if not branched else 0.7 if id in self.guessed else 1.0
+        for flow in self.flows:
+            guessed = flow["source"] in self.guessed and "condition" in flow
+            known[flow["id"]] = (
+                0.7 if guessed else min(1.0, known.get(flow["source"], 1.0), known.get(flow["target"], 1.0))
+            )
+        return known
+
     # -- elements ------------------------------------------------------------------------------------------------------
 
-    def activity(self, head: str, more: str, role: str = "") -> str:
+    def activity(self, head: str, more: str, role: str = "", lines: Sequence[ManualLine] = ()) -> str:
         head = words.without_sequence_words(BULLET.sub(r"\1", head).strip())
         text, said_role = roles.role_of(head, self.known_roles)
         said_role = said_role or role or None
@@ -79,6 +104,8 @@ class DefinitionBuilder:
         text_of_all = f"{head} {more}"
         id = f"a{len(self.activities) + 1}"
         entry: dict[str, Any] = {"id": id, "name": name[:255], "type": "humanTask"}
+        if due := due_of(text_of_all):
+            entry["due"] = due
         if _AGENT.search(text_of_all):
             entry |= {"type": "serviceTask",
                       "agent_mode": "SUPERVISED" if _CHECKED.search(text_of_all) else "AUTONOMOUS"}  # fmt: skip
@@ -90,6 +117,7 @@ class DefinitionBuilder:
             entry["role"] = self.role(said_role)
         self.activities.append(entry)
         self.evidence[id] = head[:200]
+        self.lines[id] = list(lines)
         self.certain[id] = bool(said_role or brackets or "agent_mode" in entry) or words.ends_as_action(head)
         return id
 
@@ -99,13 +127,14 @@ class DefinitionBuilder:
         self.roles.setdefault(slug, {"id": slug, "name": name})
         return slug
 
-    def gateway(self, kind: str, name: str, evidence: str, id: str = "") -> str:
+    def gateway(self, kind: str, name: str, evidence: str, id: str = "", lines: Sequence[ManualLine] = ()) -> str:
         id = id or f"g{len(self.gateways) + 1}"
         self.gateways.append({"id": id, "name": name, "type": kind})
         self.evidence[id] = evidence[:200]
+        self.lines[id] = list(lines)
         return id
 
-    def flow(self, open_end: OpenEnd, target: str, name: str = "") -> dict[str, Any]:
+    def flow(self, open_end: OpenEnd, target: str, name: str = "", lines: Sequence[ManualLine] = ()) -> dict[str, Any]:
         flow: dict[str, Any] = {"id": f"t{len(self.flows) + 1}", "source": open_end.source, "target": target}
         if open_end.condition:
             flow["condition"] = open_end.condition
@@ -115,11 +144,13 @@ class DefinitionBuilder:
             ]
         if name:
             flow["name"] = name[:255]
+        self.lines[flow["id"]] = list(lines)
         self.flows.append(flow)
         return flow
 
-    def end(self) -> str:
+    def end(self, lines: Sequence[ManualLine] = ()) -> str:
         id = f"end{len(self.events) + 1}"
+        self.lines[id] = list(lines)
         self.events.append({"id": id, "name": "", "position": "end"})
         return id
 
@@ -134,28 +165,29 @@ class DefinitionBuilder:
             self.flow(open_end, id)
         self.open_ends = []
 
-    def add_parallel(self, head: str, parts: list[str], step: ManualStep) -> None:
-        fork = self.gateway("parallelGateway", words.shortened(head), head)
-        join = self.gateway("parallelGateway", "", head, f"{fork}_join")
+    def add_parallel(self, line: ManualLine, parts: Sequence[ManualLine], step: ManualStep) -> None:
+        head = line.text
+        fork = self.gateway("parallelGateway", words.shortened(head), head, lines=[line])
+        join = self.gateway("parallelGateway", "", head, f"{fork}_join", lines=[line])
         self.lead_to(fork)
         self.step_starts.append((step, fork))
         for part in parts:
-            id = self.activity(part, "")
+            id = self.activity(part.text, "", lines=[part])
             self.flow(OpenEnd(fork), id)
             self.flow(OpenEnd(id), join)
         self.open_ends = [OpenEnd(join)]
 
-    def add_beside_last(self, text: str) -> bool:
+    def add_beside_last(self, line: ManualLine) -> bool:
         """Adds an activity in parallel with the last one, or to the last parallel gateway; False if there is none."""
         if len(self.open_ends) != 1 or self.open_ends[0].condition or self.open_ends[0].default:
             return False
-        before = self.open_ends[0].source
+        before, text = self.open_ends[0].source, line.text
         forks = [gateway["id"] for gateway in self.gateways if gateway["type"] == "parallelGateway"]
         if before in forks:
             fork, join = before.removesuffix("_join"), before
         elif any(activity["id"] == before for activity in self.activities):
-            fork = self.gateway("parallelGateway", "", text)
-            join = self.gateway("parallelGateway", "", text, f"{fork}_join")
+            fork = self.gateway("parallelGateway", "", text, lines=[line])
+            join = self.gateway("parallelGateway", "", text, f"{fork}_join", lines=[line])
             for flow in self.flows:
                 flow["target"] = fork if flow["target"] == before else flow["target"]
             self.step_starts = [(step, fork if id == before else id) for step, id in self.step_starts]
@@ -163,7 +195,7 @@ class DefinitionBuilder:
             self.flow(OpenEnd(before), join)
         else:
             return False
-        id = self.activity(text, "")
+        id = self.activity(text, "", lines=[line])
         self.flow(OpenEnd(fork), id)
         self.flow(OpenEnd(id), join)
         self.open_ends = [OpenEnd(join)]
@@ -229,6 +261,7 @@ class DefinitionBuilder:
     def condition_to_check(self, line: ManualLine, expression: str, condition: str, gateway: str) -> None:
         name, _, truth = expression.rpartition(" == ")
         is_comparison = truth not in ("true", "false")
+        self.guessed.add(gateway)
         made_up = f"The condition {expression} is a guess" if is_comparison else f"The name {name} was made up"
         message = f"{made_up} for «{words.shortened(condition)}»"
         hint = "See that the work before it gives this name true or false, or write the condition yourself."

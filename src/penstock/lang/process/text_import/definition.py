@@ -16,6 +16,7 @@ from penstock.lang.process.text_import import guards, roles
 from penstock.lang.process.text_import import sentence as words
 from penstock.lang.process.text_import.builder import DefinitionBuilder, OpenEnd
 from penstock.lang.process.text_import.lines import ManualLine, ManualStep, read_text
+from penstock.lang.process.text_import.rephrase import REPEAT_MARK, SKIP_MARK, rephrased
 from penstock.lang.process.text_import.sentence import BULLET, Branch
 
 #: P-6.1.6, P-X.22: with this confidence nobody has to check the definition before it can be started.
@@ -24,13 +25,16 @@ _COMPARISON = re.compile(r"([^|&]+) ([<>]=?) (-?[\d.]+)\Z")
 
 
 class Extracted(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read from a text. `evidence` has the text of every element; `parts` has the parts of the confidence;
-    `findings` are what a person has to check, each with its line."""
+    """What was read from a text. `evidence` has the text of every element, `lines` its lines, `certainty`
+    how certain it is (0 to 1); `parts` has the parts of the confidence; `findings` are what a person
+    has to check, each with its line."""
 
     definition: dict[str, Any]
     confidence: float
     parts: dict[str, float]
     evidence: dict[str, str]
+    lines: dict[str, list[ManualLine]] = {}
+    certainty: dict[str, float] = {}
     findings: list[Finding] = []
 
     @property
@@ -87,7 +91,8 @@ class _ManualReader:
         parts = builder.confidence_parts()
         return Extracted(
             definition=definition, confidence=round(sum(parts.values()) / len(parts), 4), parts=parts,
-            evidence=builder.evidence, findings=sorted(builder.findings, key=lambda finding: finding.where.line),
+            evidence=builder.evidence, lines=builder.lines, certainty=builder.certainty(),
+            findings=sorted(builder.findings, key=lambda finding: finding.where.line),
         )  # fmt: skip
 
     # -- steps ---------------------------------------------------------------------------------------------------------
@@ -97,7 +102,7 @@ class _ManualReader:
         head, rest = step.lines[0], step.lines[1:]
         bullets = [ManualLine(line.at, bullet[1]) for line in rest if (bullet := BULLET.match(line.text))]
         if words.PARALLEL_WORDS.search(head.text) and len(bullets) > 1:
-            self.builder.add_parallel(head.text, [line.text for line in bullets], step)
+            self.builder.add_parallel(head, bullets, step)
         else:
             self._units(self._sentence_units(step), step)
         if (
@@ -108,11 +113,11 @@ class _ManualReader:
             self._add_activity(head, [], step)
 
     def _sentence_units(self, step: ManualStep) -> list[_SentenceUnit]:
-        units: list[_SentenceUnit] = []
-        for n, line in enumerate(step.lines):
-            for sentence in words.sentences(line.text):
-                units += self._unit(ManualLine(line.at, sentence), step.lines[0].text if n > 0 else "")
-        return units
+        first = step.lines[0]
+        lines = [line._replace(text=sentence) for line in step.lines for sentence in words.sentences(line.text)]
+        if not any(BULLET.match(line.text) for line in lines):
+            lines = rephrased(lines)
+        return [unit for line in lines for unit in self._unit(line, first.text if line.at != first.at else "")]
 
     def _unit(self, line: ManualLine, head: str) -> list[_SentenceUnit]:
         text, role = BULLET.sub(r"\1", line.text).strip(), ""
@@ -130,7 +135,7 @@ class _ManualReader:
             if branches:
                 lead = f"{role or title}: {lead}" if role or title else lead
                 return [
-                    _SentenceUnit(ManualLine(line.at, lead), [], is_action=True),
+                    _SentenceUnit(line._replace(text=lead, said=line.said or line.text), [], is_action=True),
                     _SentenceUnit(line, branches, role),
                 ]
         return [_SentenceUnit(line, branches, role, title=title if branches else "")]
@@ -194,7 +199,8 @@ class _ManualReader:
             and words.is_temporal(first.condition, first=not self.builder.step_starts)
         ):
             text = f"{unit.title}: {first.action}" if unit.title else first.action
-            return self._add_activity(ManualLine(unit.line.at, text), [], step, unit.role)
+            line = unit.line._replace(text=text, said=unit.line.said or unit.line.text)
+            return self._add_activity(line, [], step, unit.role)
         if all(branch.condition is None for branch, _ in branches):
             return self._otherwise_branch(first, unit, step)
         role = next((unit.role for unit in units if unit.role), "") or self._default_role(step)
@@ -211,7 +217,8 @@ class _ManualReader:
         waiting = next((open_end for open_end in self.builder.open_ends if open_end.default), None)
         if waiting is None:
             self.builder.condition_not_read(unit.line)
-            return self._add_activity(ManualLine(unit.line.at, branch.action), [], step, unit.role, reported=True)
+            line = unit.line._replace(text=branch.action, said=unit.line.said or unit.line.text)
+            return self._add_activity(line, [], step, unit.role, reported=True)
         self.builder.open_ends.remove(waiting)
         flows = [flow for flow in self.builder.flows if flow["source"] == waiting.source]
         other = guards.negated_expression(flows[0].get("condition", "")) if len(flows) == 1 else ""
@@ -221,46 +228,84 @@ class _ManualReader:
 
     def _add_choice(self, branches: list[tuple[Branch, _SentenceUnit]], step: ManualStep, name: str, role: str) -> None:
         evidence = name or branches[0][1].line.text
-        gateway = self.builder.gateway("exclusiveGateway", words.shortened(name) if name else "", evidence)
+        lines = [ManualLine(branches[0][1].line.at, name)] if name else []
+        lines += [unit.line for _, unit in branches]
+        gateway = self.builder.gateway("exclusiveGateway", words.shortened(name) if name else "", evidence, lines=lines)
         if not self.builder.open_ends and self.builder.step_starts:
             self.builder.lost_flows += 1
+        sources = [open_end.source for open_end in self.builder.open_ends]
+        before = sources[0] if len(sources) == 1 and sources[0] in self.builder.certain else ""
         self.builder.lead_to(gateway)
         self.builder.step_starts.append((step, gateway))
         ends: list[OpenEnd] = []
         conditions: list[str] = []
+        subject = name
         for branch, unit in branches:
             if branch.condition is None:
                 other = guards.negated_expression(conditions[0]) if len(conditions) == 1 and len(branches) == 2 else ""
                 open_end = OpenEnd(gateway, other, not other)
             else:
-                guard = guards.guard_of(branch.condition, branch.negated, name)
+                guard = guards.guard_of(branch.condition, branch.negated, subject)
+                subject = guards.subject_of(branch.condition) or subject
                 if not guard.is_read:
                     self.builder.condition_to_check(unit.line, guard.expression, branch.condition, gateway)
                 conditions.append(guard.expression)
                 open_end = OpenEnd(gateway, guard.expression)
-            ends += self._branch_ends(open_end, branch, unit, step, role)
+            ends += self._branch_ends(open_end, branch, unit, step, role, before)
         if all(branch.condition is not None for branch, _ in branches) and not _is_exhaustive(conditions):
             ends.append(OpenEnd(gateway, default=True))
         self.builder.open_ends = ends
 
+    def _repeated(self, branch: Branch, before: str) -> str:
+        """The activity that a branch repeats: the one before the gateway, or the one that «다시 …» names."""
+        if branch.action.startswith(REPEAT_MARK):
+            return before
+        verb = words.repeated_verb(branch.action)
+        known = [activity for activity in self.builder.activities if verb and verb in activity["name"].lower()]
+        return str(known[-1]["id"]) if known else ""
+
+    def _inner_choice(self, id: str, branch: Branch, unit: _SentenceUnit, step: ManualStep, role: str) -> list[OpenEnd]:
+        """A condition inside a branch, after its activity: «…, and if …, …»."""
+        gateway = self.builder.gateway("exclusiveGateway", "", unit.line.text, lines=[unit.line])
+        self.builder.flow(OpenEnd(id), gateway, lines=[unit.line])
+        ends: list[OpenEnd] = []
+        for inner in branch.inside:
+            guard = guards.guard_of(inner.condition or "", inner.negated)
+            if not guard.is_read:
+                self.builder.condition_to_check(unit.line, guard.expression, inner.condition or "", gateway)
+            ends += self._branch_ends(OpenEnd(gateway, guard.expression), inner, unit, step, role)
+        return [*ends, OpenEnd(gateway, default=True)]
+
     def _branch_ends(
-        self, open_end: OpenEnd, branch: Branch, unit: _SentenceUnit, step: ManualStep, role: str
+        self, open_end: OpenEnd, branch: Branch, unit: _SentenceUnit, step: ManualStep, role: str, before: str = ""
     ) -> list[OpenEnd]:
-        """Adds what a branch leads to: a step, the end, or an activity. Returns the ends that lead on."""
+        """Adds what a branch leads to: a step, the end, or an activity. Returns the ends that lead on. `before` is the
+        activity before the gateway."""
         if words.looks_conditional(branch.action):
             self.builder.condition_not_read(unit.line)
         label = branch.condition or ""
+        if branch.action.startswith(SKIP_MARK):
+            return [open_end]
+        if target := self._repeated(branch, before):
+            self.builder.flow(open_end, target, label, [unit.line])
+            return []
         jump, end = words.jump_of(branch.action), words.end_of(branch.action)
         lead = jump.lead if jump is not None else end if end is not None else branch.action
         if lead:
-            id = self.builder.activity(lead, "", role)
-            self.builder.flow(open_end, id, label)
+            id = self.builder.activity(lead, "", role, [unit.line])
+            self.builder.flow(open_end, id, label, [unit.line])
             open_end, label = OpenEnd(id), ""
+            if branch.inside:
+                return self._inner_choice(id, branch, unit, step, role)
+            if jump is None and end is None and before and words.is_rework(branch):
+                self.builder.flow(open_end, before, "", [unit.line])
+                return []
         if jump is not None:
-            self.builder.jumps.append((self.builder.flow(open_end, "", label), jump.step, step, unit.line))
+            flow = self.builder.flow(open_end, "", label, [unit.line])
+            self.builder.jumps.append((flow, jump.step, step, unit.line))
             return []
         if end is not None:
-            self.builder.flow(open_end, self.builder.end(), label)
+            self.builder.flow(open_end, self.builder.end([unit.line]), label, [unit.line])
             return []
         return [open_end]
 
@@ -270,27 +315,26 @@ class _ManualReader:
         for text_line in (line, *more):
             if not reported and words.looks_conditional(text_line.text):
                 self.builder.condition_not_read(text_line)
-        line = ManualLine(line.at, words.without_sequence_words(line.text))
+        line = line._replace(text=words.without_sequence_words(line.text), said=line.said or line.text)
         parts = words.parallel_parts(line.text)
         if len(parts) > 1 and (
             not words.parallel_action(line.text)
             or words.names_all_parallel_parts(line.text)
             or not self.builder.open_ends
         ):
-            return self.builder.add_parallel(line.text, parts, step)
+            return self.builder.add_parallel(line, [line._replace(text=part) for part in parts], step)
         if meanwhile := words.parallel_action(line.text):
-            if self.builder.add_beside_last(meanwhile):
+            if self.builder.add_beside_last(line._replace(text=meanwhile)):
                 return None
             self.builder.unread_conditions += 1
             message = "What it goes on beside of is not certain; it follows instead"
             hint = "Write «In parallel:» or «동시에:», and a list of what is done."
             self.builder.report("parallel_not_read", line, message, "", hint)
-            line = ManualLine(line.at, meanwhile)
+            line = line._replace(text=meanwhile)
         if not more and self._leads_away(line, step, role):
             return None
-        id = self.builder.activity(
-            line.text, " ".join(text_line.text for text_line in more), role or self._default_role(step)
-        )
+        instruction = " ".join(text_line.text for text_line in more)
+        id = self.builder.activity(line.text, instruction, role or self._default_role(step), [line, *more])
         self.builder.lead_to(id)
         self.builder.step_starts.append((step, id))
         self.builder.open_ends = [OpenEnd(id)]
@@ -302,10 +346,11 @@ class _ManualReader:
         if not self.builder.open_ends or jump is None and (end != "" or len(line.text) > 30):
             return False
         if jump is not None and jump.lead:
-            self._add_activity(ManualLine(line.at, jump.lead), [], step, role, reported=True)
-        target = "" if jump is not None else self.builder.end()
+            lead = line._replace(text=jump.lead, said=line.said or line.text)
+            self._add_activity(lead, [], step, role, reported=True)
+        target = "" if jump is not None else self.builder.end([line])
         for open_end in self.builder.open_ends:
-            flow = self.builder.flow(open_end, target)
+            flow = self.builder.flow(open_end, target, lines=[line])
             if jump is not None:
                 self.builder.jumps.append((flow, jump.step, step, line))
         self.builder.open_ends = []
@@ -330,4 +375,10 @@ def _narrowest_first(branches: list[tuple[Branch, _SentenceUnit]]) -> list[tuple
 
 def _is_exhaustive(conditions: list[str]) -> bool:
     """Does always one of two conditions hold?"""
-    return len(conditions) == 2 and guards.negated_expression(conditions[0]) == conditions[1]
+    if len(conditions) != 2:
+        return False
+    first, second = map(_COMPARISON.match, conditions)
+    if first is not None and second is not None:
+        same = (first[1], first[3]) == (second[1], second[3])
+        return same and {first[2], second[2]} in ({"<", ">="}, {"<=", ">"})
+    return guards.negated_expression(conditions[0]) == conditions[1]

@@ -27,10 +27,17 @@ _COMPARED_FIRST = re.compile(
     rf"(?:there (?:is|are)\s+)?(?P<sign>more than|over|less than|fewer than|at least|at most|up to)\s+[$€£₩]?{_NUMBER}"
     r"\s+(?P<what>[a-z].*)", re.I,
 )  # fmt: skip
+_BETWEEN = re.compile(
+    r"(?P<what>[^\d]*?)(?:이|가|은|는)?\s*(?P<low>\d[\d,]*)\s*[~∼]\s*(?P<high>\d[\d,]*)\s*[가-힣%]{0,4}?(?:이면|인\s*경우|일\s*경우|인\s*때)"
+)
 _THAN_KO = re.compile(r"(?P<what>.+?)(?:이|가|은|는)\s+(?P<other>\S.*?)보다\s+(?:더\s+)?(?P<sign>크|많|높|작|적|낮)")
 _THAN = re.compile(
     r"(?:the\s+)?(?P<what>.+?)\s+(?:is\s+|are\s+)?(?P<sign>greater than|more than|larger than|higher than|exceeds?"
     r"|less than|fewer than|lower than|smaller than)\s+the\s+(?P<other>.+)", re.I,
+)  # fmt: skip
+_WRITTEN_NUMBER = re.compile(
+    r"(?<![\w.])(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?:(?P<unit>천만|백만|십만|천|백|십|만|억|조)"
+    r"|(?P<unit_en>(?:k|thousand|million|billion)\b))?\s*(?P<more>\d[\d,]*\s*(?:천만|백만|십만|천|만))?", re.I,
 )  # fmt: skip
 _OR = re.compile(r"(?<=[가-힣])거나,?\s+|\s(?:또는|혹은)\s|,?\s+or\s+(?!equal)", re.I)
 _AND = re.compile(r"(?<=[이하크많높작적낮])(?:고|며),?\s+|\s그리고\s|,?\s+and\s+", re.I)
@@ -60,6 +67,16 @@ _STOP_WORDS = (
 NEGATION = re.compile(r"없|않|아니|(?:\A|\s)안\s|(?<!잘)못|\bno\b|\bnot\b|n't\b|\bwithout\b", re.I)
 
 
+_OPPOSITES = {
+    "불합격": "합격",
+    "부적합": "적합",
+    "비정상": "정상",
+    "불일치": "일치",
+    "미승인": "승인",
+    "미완료": "완료",
+}
+
+
 class Guard(NamedTuple):
     """`is_read` is false when the variable was made up, and a person has to check it."""
 
@@ -77,6 +94,10 @@ def guard_of(text: str, negated: bool = False, subject: str = "") -> Guard:
         parts = [part for part in words.split(text) if part.strip()]
         if len(parts) > 1 and any(map(find_comparison, parts)):
             return _combined_guard(parts, sign, negated, subject)
+    if (match := _BETWEEN.search(text)) and not negated:
+        name = variable(match["what"].strip() or subject, measured=True)
+        low, high = (match[bound].replace(",", "") for bound in ("low", "high"))
+        return Guard(f"{name} >= {low} && {name} <= {high}", name != _NAMELESS)
     if match := find_comparison(text):
         what = match["what"].strip()
         name_and_instruction = (
@@ -86,6 +107,9 @@ def guard_of(text: str, negated: bool = False, subject: str = "") -> Guard:
         than = variable(other, measured=True) if other else _number(match)
         return Guard(f"{name_and_instruction} {_sign(match, text, negated)} {than}", name_and_instruction != _NAMELESS)
     truth = (NEGATION.search(text) is None) != negated
+    for opposite, plain in _OPPOSITES.items():
+        if opposite in text:
+            text, truth = text.replace(opposite, plain), not truth
     return Guard(f"{variable(text)} == {'true' if truth else 'false'}", False)
 
 
@@ -120,15 +144,33 @@ def _sign(comparison: re.Match[str], text: str, negated: bool) -> str:
 
 
 def _number(comparison: re.Match[str]) -> str:
-    number = _scaled(comparison["number"], comparison["unit"])
+    number = scaled(comparison["number"], comparison["unit"])
     rest = comparison.groupdict().get("more")
     if rest and (part := re.match(r"(\d[\d,]*)\s*(천만|백만|십만|천|만)", rest)):
-        number += _scaled(part[1], part[2])
+        number += scaled(part[1], part[2])
     return str(int(number)) if number == int(number) else str(number)
 
 
-def _scaled(number: str, unit: str | None) -> float:
+def scaled(number: str, unit: str | None) -> float:
     return round(float(number.replace(",", "")) * _UNIT.get((unit or "").lower(), 1), 6)
+
+
+def subject_of(text: str) -> str:
+    """What a condition compares; "" where it does not say."""
+    match = _BETWEEN.search(text) or find_comparison(text)
+    return str(match["what"]).strip() if match is not None else ""
+
+
+def numbers_in(text: str) -> set[float]:
+    """Every number that a text says, in digits with its units: 100만 is 1,000,000, and 1억 5천만 is 150,000,000."""
+    numbers: set[float] = set()
+    for match in _WRITTEN_NUMBER.finditer(text):
+        plain = float(match["number"].replace(",", ""))
+        value = scaled(match["number"], match["unit"] or match["unit_en"])
+        numbers |= {plain, value}
+        if match["more"] and (part := re.match(r"(\d[\d,]*)\s*(천만|백만|십만|천|만)", match["more"])):
+            numbers.add(value + scaled(part[1], part[2]))
+    return numbers
 
 
 def negated_expression(expression: str) -> str:

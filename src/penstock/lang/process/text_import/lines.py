@@ -13,6 +13,15 @@ _STEP = re.compile(r"\s*(?:(?:단계|step|stage)\s*)?(\d{1,3})\s*(?:단계)?\s*[
 _STEP_ALONE = re.compile(r"\s*(?:(?:단계|step|stage)\s*)(\d{1,3})|\s*(\d{1,3})\s*단계\Z", re.I)
 _LETTER = re.compile(r"\s*(?:([가나다라마바사아자차카타파하])\s*[.)]\s+|([①-⑳])\s*)(.+)")
 _HEADING = re.compile(r"\s*(#+)\s*(.+)")
+#: headings that are no steps, whatever number they have
+_SECTION = re.compile(
+    r"(?:적용\s*)?(?:목적|개요|범위|대상|정의|용어(?:의\s*정의)?|참고(?:\s*사항)?|책임(?:과\s*권한)?|부칙|서식"
+    r"|관련\s*(?:문서|법규|규정)|유의\s*사항|배경"
+    r"|(?:업무|처리|세부|진행)?\s*(?:절차|순서|내용|기준))|purpose|scope|overview|introduction|background"
+    r"|definitions?|terms|references"
+    r"|(?:the\s+)?procedure|process|steps|responsibilities|roles(?: and responsibilities)?|general|appendix|forms"
+    r"|notes?", re.I,
+)  # fmt: skip
 _ROW = re.compile(r"\s*\|(.+)\|\s*\Z")
 _RULE = re.compile(r"[\s|:\-]+\Z")
 _ROLE_COLUMN = re.compile(r"역할|담당|주체|수행자|부서|role|responsible|owner|who|actor", re.I)
@@ -20,10 +29,11 @@ _WORK_COLUMN = re.compile(r"단계|활동|업무|작업|절차|내용|step|activ
 
 
 class ManualLine(NamedTuple):
-    """A line of the text, with its number."""
+    """A line of the text, with its number; `said` is what stands there where `text` says it in other words."""
 
     at: int
     text: str
+    said: str = ""
 
 
 class ManualStep(msgspec.Struct):
@@ -74,7 +84,7 @@ class _LineReader:
         manual = self.manual
         steps = self.numbered or self.rows
         if not steps and self.bullets:
-            steps = [ManualStep(n, [ManualLine(at, text)]) for n, (at, text) in enumerate(self.bullets, 1)]
+            steps = [ManualStep(n, [line]) for n, line in enumerate(self.bullets, 1)]
         if steps:
             first = next(
                 (line for line in self.other if not self.numbered or line.at < self.numbered[0].lines[0].at), None
@@ -123,6 +133,8 @@ class _LineReader:
     def _heading(self, line: ManualLine, text: str) -> None:
         self.current = None
         match = _STEP.match(text)
+        if match and _SECTION.fullmatch(match[2].strip(" .:")):
+            match = None
         if match and (self.manual.title or int(match[1]) == 1 and self.numbered == []):
             self._begin_step(int(match[1]), ManualLine(line.at, match[2].strip()))
         elif (alone := _STEP_ALONE.match(text)) and self.manual.title:

@@ -23,10 +23,44 @@ _ROLE_SAYS = re.compile(
 _ROLE_DOES = re.compile(
     r"(?:the|an?)\s+((?:[\w-]+\s+){0,2}?[\w-]+)\s+((?!(?:is|was|has|does)\b)[a-z]+s\s+.+)", re.I | re.S
 )
+_BY_KO = re.compile(
+    r"(.*?[은는이가을를]\s+|)((?:[가-힣A-Za-z]+\s){0,2}?[가-힣A-Za-z]+?)(?:에|으로|로)\s*(?:의해서?|의하여"
+    r"|부터\s*의해)\s+(.+)",
+    re.S,
+)
+_BY = re.compile(
+    r"(?P<text>.+?\b(?:is|are|be|been|gets?)\s+(?:\w+ly\s+|then\s+|also\s+|first\s+)?[a-z]+(?:ed|en|t|de|ne|ld|id|wn"
+    r"|nt)\b.*?)\s+by\s+"
+    r"(?:the\s+|an?\s+)?(?P<role>[A-Za-z][\w-]*(?:\s+(?!(?:within|before|in|after|on|for|to|at|and|if|when|using|via"
+    r"|until|with|from)\b)"
+    r"[\w-]+){0,3})(?P<rest>\s+(?:within|before|in|after|on|for|to|at|and|using|via|until|with|from)\b.*)?\s*\.?\Z",
+    re.I | re.S,
+)  # fmt: skip
+_NO_AGENT = re.compile(
+    r"(?:\w+ing|e-?mail|mail|post|phone|hand|fax|letter|default|law|system|monday|tuesday|wednesday|thursday|friday"
+    r"|saturday"
+    r"|sunday|end|noon|tomorrow|then|now|means|way|itself|date|type|\d.*)\b(?!\s+(?:room|clerk|team|department|desk"
+    r"|administrator))", re.I,
+)  # fmt: skip
+#: what stands before the one who does it: «승인된 출장에 대하여 총무팀은 …»
+_LEAD_KO = re.compile(r"(\S.{1,40}?(?:에\s*(?:대하여|대해서?|관하여|따라)|\s후|\s뒤|\s전)에?,?\s+)(\S.+)", re.S)
+_NEEDS = re.compile(
+    r"(?P<text>.*?\b(?:requires?|needs?)\s+(?:the\s+|an?\s+)?(?:approval|signature|confirmation|consent|review|check|decision))\s+"
+    r"(?:by|of|from)\s+the\s+(?P<role>[a-z][\w-]*(?:\s+(?!before|within|in|on|for|to|and)[\w-]+){0,2})(?P<rest>\s.*)?\s*\.?\Z",
+    re.I | re.S,
+)
+_SENT_TO = re.compile(
+    r"(?P<text>.*?\b(?:goes?|is|are|must be)(?:\s+(?:sent|forwarded|passed|handed|submitted|escalated))?\s+)to\s+the\s+"
+    r"(?P<role>[a-z][\w-]*(?:\s+[\w-]+){0,2}?)\s+(?P<rest>for\s+(?:approval|review|signature|decision|checking"
+    r"|confirmation|verification|inspection)\b.*)",
+    re.I | re.S,
+)
 _WORKER = _ending(
     r"\w{2,}(?:er|or|ist|ant|yst|ian)|clerk|team|department|staff|desk|nurse|lead|head|committee|board|office"
     r"|secretary|warehouse|representative|technician|finance|accounting|procurement|logistics|reception"
-    r"|sales|legal|hr"
+    r"|sales|legal|hr|employee|candidate|client|tenant|patient|student|assistant|agent|chief|president|user|member"
+    r"|guard"
+    r"|trainee|nurse|mechanic|room|facilities|it|treasury|controlling|director|owner"
 )
 _NO_WORKER = _ending(
     r"order|letter|number|paper|folder|offer|computer|server|error|door|monitor|matter|answer|counter|other|another"
@@ -35,20 +69,26 @@ _NO_WORKER = _ending(
 )
 _KOREAN_ROLE = re.compile(
     r"((?:[가-힣A-Za-z]{1,10} ){0,2}[가-힣A-Za-z]{0,12}"
-    r"(?:자|팀|부서|부|원|인|장|실|관|과|처|센터|본부|위원회|창구|고객|손님|본사|지점|은행|대표|이사|매니저|리더|엔지니어|기사|의사|간호사|약사"
+    r"(?:자|팀|부서|부|원|인|장|실|관|과|처|센터|본부|위원회|창구|고객|손님|본사|지점|은행|대표|이사|매니저|리더"
+    r"|엔지니어|기사|의사|간호사|약사"
     r"|약국|사무국|담당|변호사|회계사|상담사|비서|당직|심사역|감사역|점주))(?:이|가|은|는|께서|에서)\s+(\S.*)", re.S,
 )  # fmt: skip
 _NO_ROLE_KO = _ending(
-    r"결과|성과|효과|초과|경과|통과|일부|전부|여부|내부|외부|세부|첨부|지원|인원|민원|확인|승인|할인|원인|시장|공장|저장|포장|통장|보관"
+    r"결과|성과|효과|초과|경과|통과|일부|전부|여부|내부|외부|세부|첨부|지원|인원|민원|확인|승인|할인|원인|시장|공장"
+    r"|저장|포장|통장|보관"
     r"|\b사실|\b과실|투자|문자|전자|숫자|글자|이자|일자|하자|시스템|입장|주장|연장|소관|차원|정원|복원"
     r"|예외인|문서실|일과|품과|기부|거부|납부|공부|만원|천원|억원|백원"
 )
-_MODIFIER = _ending(r"[을를의에고며로면한된할될]|하는|되는|있는|없는|에서|에게|께|다음|해당|모든|각")
+_MODIFIER = _ending(r"[을를의에며로면한된할될]|[하되내리기치]고|하는|되는|있는|없는|에서|에게|께|다음|해당|모든|각")
 _ACTION_NOUN = _ending(
-    r"접수|검증|분류|처리|확인|승인|검토|등록|발송|통보|작성|보고|결재|배정|심사|평가|분석|조사|출고|입고|배송|생산|점검|준비|완료|시작|종료"
-    r"|단계|절차|계획|선정|체결|발주|요청|신청|관리|발급|지급|정산|청구|교육|면담|채용|공고|안내|수령|회수|폐기|저장|보관|측정|검사|포장|출하|상담"
-    r"|제출|수정|보완|판단|결정|조회|계산|산정|납부|입금|환불|반품|교환|설치|시험|테스트|배포|개발|설계|인수|인계|협의|회의|공유|기록|수집|마감|진행"
-    r"|유무|여부|목적|범위|참고|비고|주의|주|예|정의|개요|입력|출력|기한|기준|조건|제목|대상|문서번호|시행일|일시|시간|장소|일자|날짜"
+    r"접수|검증|분류|처리|확인|승인|검토|등록|발송|통보|작성|보고|결재|배정|심사|평가|분석|조사|출고|입고|배송|생산"
+    r"|점검|준비|완료|시작|종료"
+    r"|단계|절차|계획|선정|체결|발주|요청|신청|관리|발급|지급|정산|청구|교육|면담|채용|공고|안내|수령|회수|폐기|저장"
+    r"|보관|측정|검사|포장|출하|상담"
+    r"|제출|수정|보완|판단|결정|조회|계산|산정|납부|입금|환불|반품|교환|설치|시험|테스트|배포|개발|설계|인수|인계"
+    r"|협의|회의|공유|기록|수집|마감|진행"
+    r"|유무|여부|목적|범위|참고|비고|주의|주|예|정의|개요|입력|출력|기한|기준|조건|제목|대상|문서번호|시행일|일시"
+    r"|시간|장소|일자|날짜"
     r"|하기|되기|다|함|됨|음|면|까지|부터|으로|에서|을|를|경우|때"
 )
 _ACTION_WORD = _ending(
@@ -87,13 +127,31 @@ def role_of(text: str, known: frozenset[str] = frozenset()) -> tuple[str, str | 
             re.I | re.S,
         ):
             return match[1].strip(), name
+    if passive := _passive_role(text, known):
+        return passive
     if (match := _KOREAN_ROLE.match(text)) and (role := _korean_role(match[1])):
         return match[2].strip(), role
+    if (lead := _LEAD_KO.match(text)) and (match := _KOREAN_ROLE.match(lead[2])) and (role := _korean_role(match[1])):
+        return f"{lead[1]}{match[2].strip()}", role
     if match := _ROLE_SAYS.match(text):
         return match[2].strip(), match[1].strip()
     if (match := _ROLE_DOES.match(text)) and _WORKER.search(match[1]) and not _NO_WORKER.search(match[1]):
         return match[2].strip(), match[1].strip()
     return text, None
+
+
+def _passive_role(text: str, known: frozenset[str]) -> tuple[str, str] | None:
+    """Who does what is said without them as the subject: «… is checked by the clerk», «심사 담당자에 의해 검토된다»."""
+    if match := _BY_KO.match(text):
+        before, name = match[1].strip(), match[2].strip()
+        return f"{before} {match[3]}".strip(), name
+    if (match := _BY.match(text)) and not _NO_AGENT.match(match["role"]):
+        return f"{match['text'].strip()}{match['rest'] or ''}".strip(), match["role"].strip()
+    if match := _NEEDS.match(text):
+        return f"{match['text']}{match['rest'] or ''}".strip(), match["role"].strip()
+    if match := _SENT_TO.match(text):
+        return f"{match['text']}{match['rest']}".strip(), match["role"].strip()
+    return None
 
 
 def _korean_role(words: str) -> str:

@@ -26,7 +26,8 @@ _IF_AFTER = re.compile(
     r"(?P<action>[^,]+?,?)\s+(?:only\s+)?(?P<word>if|in case|unless)\s+(?P<condition>[^,;]+)\Z", re.I | re.S
 )
 _ELSE_WORDS = (
-    r"그렇지\s*않으면|그렇지\s*않은\s*경우(?:에는|에|는)?|그\s*(?:외|밖)(?:의\s*경우)?(?:에는|에|는)?|아니면|아닌\s*경우(?:에는|에|는)?"
+    r"그렇지\s*않으면|그렇지\s*않은\s*경우(?:에는|에|는)?|그\s*(?:외|밖)(?:의\s*경우)?(?:에는|에|는)?|아니면"
+    r"|아닌\s*경우(?:에는|에|는)?"
     r"|아닐\s*경우(?:에는|에|는)?|나머지(?:의\s*경우)?(?:에는|는)|이외에는"
 )
 _ELSE_KO = re.compile(rf"(?:{_ELSE_WORDS})(?:\s*[,:]\s*|\s+)(.+)", re.S)
@@ -41,12 +42,20 @@ _CLAUSE = re.compile(
     rf"|(?:,|(?<![이가은는도])\s)\s*(?=(?:{_ELSE_WORDS})[\s,])|(?<=[고며]),\s*"
     rf"|(?<=[고며])\s+(?=[가-힣]+\s시(?:에는|에|는)?[\s,])", re.I,
 )  # fmt: skip
+_AND_IF = re.compile(r"\s*(?:and|but)\s+(?:if|when|unless)\b", re.I)
+_REFUSED = re.compile(
+    r"반려|거절|부결|부적합|불합격|미비|rejected|refused|declined|returned|not approved|incorrect", re.I
+)
+_REWORK = re.compile(
+    r"재작성|재제출|재상신|재신청|수정|보완|다시|rewrit|revis|correct|resubmit|rework|again|amend", re.I
+)
 _ANSWER = re.compile(r"(yes|y|예|네|true|그렇다|해당)|no|n|아니오|아니요|아니다|false|해당\s*없음", re.I)
 _LISTED = re.compile(r"(?P<condition>[^:：→]{1,60}?)\s*(?:[:：→]|->|=>)\s*(?P<action>.+)", re.S)
 CONDITION_WORDS = re.compile(
     rf"\b(?:if|unless|otherwise|in case|depending on|whenever|provided that|as long as|whether)\b"
     rf"|\bwhen\s+(?:the|a|an|it)\b"
-    rf"|(?:\A|\s){_MYEON}(?=[\s,.]|\Z)|(?:인|한|는|은|된|을|일|할|될)\s*(?:경우|때)(?:에는|에만|에|는|엔)?(?=[\s,.)]|\Z)"
+    rf"|(?:\A|\s){_MYEON}(?=[\s,.]|\Z)|(?:인|한|는|은|된|을|일|할|될)\s*(?:경우|때)(?:에는|에만|에|는|엔)?(?=[\s,.)]"
+    rf"|\Z)"
     rf"|(?:여부|유무|결과|등급|금액|유형|종류|상태|규모|수량)에\s*따라"
     rf"|(?:\A|\s){_AT}(?=[\s,])|만약|만일|그렇지\s*않", re.I,
 )  # fmt: skip
@@ -60,8 +69,8 @@ _BARE = re.compile(
     r"|(?:초과|미만|이상|이하|미달)(?:\s*시|하면|이면|(?:인|일|하는|할)\s*경우)(?:에는|에|는)?"
 )
 _TRIGGER = re.compile(
-    r"(?:접수|도착|제출|신청|요청|발생|입고)\s+시(?:에는|에|는)?\Z"
-    r"|(?:접수|도착|제출|신청|요청|발생|입고|들어오|오|받으|인입)(?:되|하)?(?:면|면서)\Z"
+    r"(?:접수|도착|제출|신청|요청|발생|입고|신고|문의|감지)\s+시(?:에는|에|는)?\Z"
+    r"|(?:접수|도착|제출|신청|요청|발생|입고|신고|문의|감지|들어오|오|받으|인입)(?:되|하)?(?:면|면서)\Z"
     r"|\b(?:arrives?|comes? in|is received|is submitted|calls?)\Z",
     re.I,
 )
@@ -104,6 +113,7 @@ class Branch(NamedTuple):
     condition: str | None
     action: str
     negated: bool = False
+    inside: tuple[Branch, ...] = ()  # conditions after the action, which hold besides
 
 
 def sentences(line: str) -> list[str]:
@@ -137,8 +147,50 @@ def branches(sentence: str) -> list[Branch]:
         branch = _otherwise_branch(clause) or _conditional_branch(clause)
         if branch is None:
             return []
+        last = found_branches[-1] if found_branches else None
+        if (
+            last is not None
+            and last.condition is not None
+            and _AND_IF.match(clause)
+            and not _same_subject(last, branch)
+        ):
+            found_branches[-1] = last._replace(inside=(*last.inside, branch))
+            continue
         found_branches.append(branch)
     return found_branches
+
+
+def _same_subject(branch: Branch, other: Branch) -> bool:
+    """Do two conditions compare the same thing? Then they are two cases, and not one inside the other."""
+    first, second = find_comparison(branch.condition or ""), find_comparison(other.condition or "")
+    if first is None or second is None:
+        return first is None and second is None and _subject(branch.condition) == _subject(other.condition)
+    return not second["what"].strip() or first["what"].strip() == second["what"].strip()
+
+
+def _subject(condition: str | None) -> str:
+    return " ".join((condition or "").lower().split()[:2])
+
+
+def is_rework(branch: Branch) -> bool:
+    """Is something done anew because it was refused? Then it is looked at again."""
+    return _REFUSED.search(branch.condition or "") is not None and _REWORK.search(branch.action) is not None
+
+
+def repeated_verb(action: str) -> str:
+    """The verb of an action that is done again; "" where it is not."""
+    korean = re.fullmatch(
+        r"(?:\S+(?:이|가|은|는|을|를)\s+)*?다시\s+(?:\S+[을를]\s+)?([가-힣]{2,}?)(?:한다|합니다|하고.*|된다)",
+        action.strip(" ."),
+    )
+    if korean is not None:
+        return korean[1]
+    english = re.fullmatch(
+        r"(?:(?:the|a|an)\s+[\w ]+?\s+)?([a-z]{4,}?)(?:s|es)?\s+(?:it|them|this|the \w+)\s+again",
+        action.strip(" ."),
+        re.I,
+    )
+    return english[1].lower() if english is not None else ""
 
 
 def action_then_branches(sentence: str) -> tuple[str, list[Branch]]:
@@ -240,7 +292,7 @@ def without_sequence_words(text: str) -> str:
 def _as_sentence(text: str) -> str:
     """An action with the ending of a sentence."""
     text = text.strip(" .。,;")
-    return re.sub(r"(하|되)고\Z", lambda match: "한다" if match[1] == "하" else "된다", text)
+    return re.sub(r"(하|되)(?:고|며)\Z", lambda match: "한다" if match[1] == "하" else "된다", text)
 
 
 # ---- jumps, ends, parallel work --------------------------------------------------------------------------------------
