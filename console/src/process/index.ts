@@ -1,5 +1,5 @@
 /** Processes: BPMN drawings, work items of people and agents, compensation, and models that were mined or extracted. */
-import { Bot, Code, GitBranch, Mail, Scale, Send, UserPen, Workflow } from "lucide-react";
+import { Bot, Code, GitBranch, GitFork, Mail, Scale, Send, UserPen, Workflow } from "lucide-react";
 import { lazy } from "react";
 import type { Page, ProcessLine, WorkLine } from "../api/types";
 import type { Language, WaitingItem } from "../languages/contract";
@@ -52,6 +52,10 @@ export const process: Language = {
     Import: lazy(() => import("./draft/Drafts").then(({ ImportButton }) => ({ default: ImportButton }))), List: lazy(() => import("./draft/Drafts")), Page: lazy(() => import("./draft/DraftPage")),
   },
   addresses: ADDRESSES,
+  rooms: [{
+    path: "mining", text: (t) => t.nav.mining, icon: GitFork, permission: "definition.read", key: "m",
+    Page: lazy(() => import("./mining/Room")), canvas: (parts) => parts[0] !== undefined,
+  }],
   run: () => import("./run").then(({ runParts }) => runParts),
   definition: () => import("./definition").then(({ definitionParts }) => definitionParts),
 };
