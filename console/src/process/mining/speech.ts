@@ -22,8 +22,11 @@ export function useMiningWords(): MiningSpeech {
   return { ...words, t, m: t.mining };
 }
 
+/** 92.4; what is not all is never 100. */
+export const percentNumber = (share: number, f: Format): string => f.number(share < 1 ? Math.min(99.9, Math.round(share * 1000) / 10) : 100);
+
 /** 92.4 % */
-export const percentOf = (share: number, f: Format): string => `${f.number(Math.round(share * 1000) / 10)} %`;
+export const percentOf = (share: number, f: Format): string => `${percentNumber(share, f)} %`;
 
 /** 0.91 */
 export const ratioOf = (value: number): string => value.toFixed(2);

@@ -63,7 +63,7 @@ function Head({ diff }: { diff: ModelDiff }): ReactNode {
         <h1>{d.title(diff.base_version)} {status}</h1>
         <p className="mine-about">
           <span>{diff.name}</span>
-          <span className="mono">{d.algorithms[diff.algorithm] ?? diff.algorithm}</span>
+          {d.algorithms[diff.algorithm] ? <span>{d.algorithms[diff.algorithm]}</span> : diff.algorithm && <span className="mono">{diff.algorithm}</span>}
           <span><CalendarDays size={14} aria-hidden />{periodText(diff, m, f)} · {d.counted(f.number(diff.cases), f.number(diff.events))}</span>
           {diff.precision !== null && <span>{d.precision(ratioOf(diff.precision))}</span>}
         </p>

@@ -3,6 +3,7 @@ import { Bot, CircleHelp, UserRound, UsersRound, type LucideIcon } from "lucide-
 import { memo, useMemo, type KeyboardEvent, type ReactNode } from "react";
 import type { ReplayToken } from "../replay";
 import { STEP_MS } from "../replay";
+import { useParam } from "../../../shell/router";
 import { useMiningWords, whoText } from "../speech";
 import { flowKey, flowsOf, type ActivityStats, type MiningMap, type Variant } from "../types";
 import { BottleneckCard } from "./BottleneckCard";
@@ -34,11 +35,13 @@ export const CALLOUT_GAP = 16;
 export function ActivityMap({ map, layout, activities, mode, fading, variant, tokens, zoom, callout, onCallout }: Props): ReactNode {
   const { m } = useMiningWords();
   const most = useMemo(() => mostOf(map.flows), [map.flows]);
+  const [focus, setFocus] = useParam("focus");
   const drawn = useMemo(() => (variant ? new Set(flowsOf(variant).map(flowKey)) : null), [variant]);
   const deviating = useMemo(() => new Set(variant?.deviating.map((at) => variant.activities[at])), [variant]);
   const mostTimes = Math.max(1, ...map.activities.map(({ count }) => count));
   const narrow = map.bottleneck;
   const way = narrow && layout.ways.find(({ flow }) => flowKey(flow) === flowKey(narrow));
+  const isOff = ({ flow }: Way) => fading.has(flowKey(flow)) || (drawn !== null ? !drawn.has(flowKey(flow)) : focus !== null && flow.source !== focus && flow.target !== focus);
   const width = layout.width + (way && callout ? CALLOUT_WIDTH + CALLOUT_GAP : 0);
   const move = (name: string, event: KeyboardEvent<HTMLElement>) => {
     const forward = event.key === "ArrowDown" || event.key === "ArrowRight";
@@ -55,14 +58,14 @@ export function ActivityMap({ map, layout, activities, mode, fading, variant, to
         <svg width={width} height={layout.height} aria-hidden>
           <circle className="mine-begin" cx={layout.begin.x} cy={layout.begin.y} r={END_RADIUS} />
           <circle className="mine-end" cx={layout.end.x} cy={layout.end.y} r={END_RADIUS} />
-          {[...layout.ways].sort((a, b) => a.flow.count - b.flow.count).map((each) => <Path key={flowKey(each.flow)} way={each} most={most} off={fading.has(flowKey(each.flow)) || (drawn !== null && !drawn.has(flowKey(each.flow)))} on={drawn?.has(flowKey(each.flow)) ?? false} narrow={each === way} />)}
-          {layout.ways.map((each) => <Numbers key={flowKey(each.flow)} way={each} off={fading.has(flowKey(each.flow)) || (drawn !== null && !drawn.has(flowKey(each.flow)))} narrow={each === way} />)}
+          {[...layout.ways].sort((a, b) => a.flow.count - b.flow.count).map((each) => <Path key={flowKey(each.flow)} way={each} most={most} off={isOff(each)} on={drawn?.has(flowKey(each.flow)) ?? false} narrow={each === way} />)}
+          {layout.ways.map((each) => <Numbers key={flowKey(each.flow)} way={each} off={isOff(each)} narrow={each === way} />)}
           {way && callout && <path className="mine-lead" d={`M${way.label.x + LEAD} ${way.label.y} H${layout.width - 4}`} />}
           {way && callout && <circle className="mine-lead-dot" cx={way.label.x + LEAD} cy={way.label.y} r={3} />}
         </svg>
         {activities.map((activity) => {
           const spot = layout.nodes.get(activity.name);
-          return spot && <Step key={activity.name} activity={activity} x={spot.x} y={spot.y} mode={mode} most={mostTimes} narrow={narrow?.target === activity.name} off={variant !== null && !variant.activities.includes(activity.name)} bad={deviating.has(activity.name)} onMove={move} />;
+          return spot && <Step key={activity.name} activity={activity} x={spot.x} y={spot.y} mode={mode} most={mostTimes} narrow={narrow?.target === activity.name} off={variant !== null && !variant.activities.includes(activity.name)} bad={deviating.has(activity.name)} focused={focus === activity.name} onFocus={setFocus} onMove={move} />;
         })}
         {tokens.map((token) => <Drop key={`${token.key} ${token.step}`} token={token} layout={layout} />)}
         {way && narrow && callout && <BottleneckCard map={map} bottleneck={narrow} style={{ left: layout.width - 4, top: clamp(way.label.y - CALLOUT_HEIGHT / 2, 60, layout.height - CALLOUT_HEIGHT - 10), width: CALLOUT_WIDTH }} onClose={() => onCallout(false)} />}
@@ -109,10 +112,13 @@ interface StepProps {
   narrow: boolean;
   off: boolean;
   bad: boolean;
+  /** Only its own paths are drawn. */
+  focused: boolean;
+  onFocus: (name: string | null) => void;
   onMove: (name: string, event: KeyboardEvent<HTMLElement>) => void;
 }
 
-const Step = memo(function Step({ activity, x, y, mode, most, narrow, off, bad, onMove }: StepProps): ReactNode {
+const Step = memo(function Step({ activity, x, y, mode, most, narrow, off, bad, focused, onFocus, onMove }: StepProps): ReactNode {
   const { f, m } = useMiningWords();
   const share = agentShare(activity);
   const Icon = iconOf(share);
@@ -120,7 +126,7 @@ const Step = memo(function Step({ activity, x, y, mode, most, narrow, off, bad, 
   const strip = mode === "people" ? { background: `linear-gradient(to top, var(--mine-agent) ${100 * (share ?? 0)}%, var(--mine-human) 0)` } : undefined;
   const classes = ["mine-step", `mine-work-${workStep(activity.median_work_ms)}`, `mine-times-${countStep(activity.count, most)}`, narrow && "mine-narrow", off && "mine-off", bad && "mine-bad"];
   return (
-    <button type="button" className={classes.filter(Boolean).join(" ")} data-step={activity.name} style={{ left: x, top: y, width: NODE_WIDTH, height: NODE_HEIGHT }} aria-label={m.node(activity.name, f.number(activity.count), work, whoText(activity, m, f))} title={`${activity.name} · ${whoText(activity, m, f)}`} onKeyDown={(event) => onMove(activity.name, event)}>
+    <button type="button" className={classes.filter(Boolean).join(" ")} data-step={activity.name} style={{ left: x, top: y, width: NODE_WIDTH, height: NODE_HEIGHT }} aria-label={m.node(activity.name, f.number(activity.count), work, whoText(activity, m, f))} title={`${activity.name} · ${whoText(activity, m, f)}`} aria-pressed={focused} onClick={() => onFocus(focused ? null : activity.name)} onKeyDown={(event) => onMove(activity.name, event)}>
       <i style={strip} aria-hidden />
       <Icon size={15} strokeWidth={1.9} aria-hidden />
       <span className="mine-step-text" aria-hidden><b>{activity.name}</b><span>{m.times(f.number(activity.count))} · {work}</span></span>

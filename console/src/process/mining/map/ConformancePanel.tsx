@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Button } from "../../../components";
 import { setSearch, useParam } from "../../../shell/router";
 import { Rich } from "../../../words/rich";
-import { deviationTitle, percentOf, ratioOf, useMiningWords } from "../speech";
+import { deviationTitle, percentNumber, percentOf, ratioOf, useMiningWords } from "../speech";
 import type { Deviation, MiningMap } from "../types";
 
 export function ConformancePanel({ map, onDiscover, discovering }: { map: MiningMap; onDiscover: (() => void) | null; discovering: boolean }): ReactNode {
@@ -17,7 +17,7 @@ export function ConformancePanel({ map, onDiscover, discovering }: { map: Mining
   return (
     <section className="mine-fits" aria-label={c.title}>
       <header><h2>{c.title}</h2><span className="dim">{c.against(conformance.version)}</span></header>
-      <div className="mine-share"><b>{f.number(Math.floor(share * 1000) / 10)}<small>%</small></b><p><Rich text={c.fit(f.number(cases), f.number(fitting))} /><br />{c.not(f.number(cases - fitting), conformance.precision === null ? null : ratioOf(conformance.precision))}</p></div>
+      <div className="mine-share"><b>{percentNumber(share, f)}<small>%</small></b><p><Rich text={c.fit(f.number(cases), f.number(fitting))} /><br />{c.not(f.number(cases - fitting), conformance.precision === null ? null : ratioOf(conformance.precision))}</p></div>
       <p className="mine-share-bar" role="img" aria-label={c.bar(percentOf(share, f))}><i style={{ flexGrow: fitting }} />{cases > fitting && <i className="mine-bad" style={{ flexGrow: cases - fitting }} />}</p>
       {conformance.bounded && <p className="ink-held small">{c.bounded}</p>}
       {deviations.length === 0 ? <p className="dim">{c.allFit}</p> : <ul className="mine-deviations">{deviations.map((deviation, i) => <DeviationRow key={`${deviation.kind} ${deviation.activity} ${deviation.before}`} deviation={deviation} number={i + 1} most={most} />)}</ul>}

@@ -12,7 +12,7 @@ import { ActivityMap, CALLOUT_GAP, CALLOUT_WIDTH, type MapMode } from "./Activit
 import { BottleneckCard } from "./BottleneckCard";
 import { Legend, MapSliders } from "./MapKey";
 import { MapList } from "./MapList";
-import { mapLayout } from "./mapLayout";
+import { mapLayout, NODE_WIDTH } from "./mapLayout";
 import type { Shown } from "./shown";
 
 interface Props {
@@ -25,6 +25,8 @@ interface Props {
 
 const MODES: MapMode[] = ["count", "time", "people"];
 const ICONS = { count: Hash, time: Flame, people: Users } as const;
+/** Of the legend and the sliders, with the room around them. */
+const KEY_WIDTH = 318;
 const SMALLEST = 0.45;
 const LARGEST = 1.6;
 
@@ -44,9 +46,11 @@ export function MapCanvas({ map, shown, variant, playing, onPlaying }: Props): R
   const hasCallout = callout && !narrow && map.bottleneck !== null;
   const width = layout.width + (hasCallout ? CALLOUT_WIDTH + CALLOUT_GAP : 0);
   const room = useRef<HTMLDivElement>(null);
-  const { zoom, step, fit } = useZoom(room, view, width, layout.height);
+  const { zoom, roomWidth, step, fit } = useZoom(room, view, width, layout.height);
   useKeys({ f: fit, ...(full ? { Escape: () => setFull(false) } : {}) });
   const now = tokens.at(-1);
+  // the spine stands beside the key, not under it
+  const beside = narrow ? 0 : Math.max(0, Math.min(KEY_WIDTH - (layout.begin.x - NODE_WIDTH / 2) * zoom, roomWidth - width * zoom));
   return (
     <section className={`mine-canvas ${full ? "mine-full" : ""} ${view === "list" ? "mine-as-list" : ""}`} aria-label={m.canvas}>
       <div className="mine-tools">
@@ -58,7 +62,7 @@ export function MapCanvas({ map, shown, variant, playing, onPlaying }: Props): R
       </div>
       {view === "list" ? <>{narrow && map.bottleneck && <BottleneckCard map={map} bottleneck={map.bottleneck} />}<MapList map={map} shown={shown} /></> : (
         <>
-          <div className="mine-scroll" ref={room} tabIndex={0} role="region" aria-label={m.canvas}>
+          <div className="mine-scroll" style={{ paddingLeft: beside }} ref={room} tabIndex={0} role="region" aria-label={m.canvas}>
             <ActivityMap map={map} layout={layout} activities={shown.activities} mode={mode} fading={fading} variant={variant} tokens={tokens} zoom={zoom} callout={hasCallout} onCallout={setCallout} />
           </div>
           <div className="mine-keys">
@@ -79,16 +83,16 @@ export function MapCanvas({ map, shown, variant, playing, onPlaying }: Props): R
 }
 
 /** The zoom at which all of it is seen, until somebody chooses another. */
-function useZoom(room: RefObject<HTMLDivElement | null>, view: string, width: number, height: number): { zoom: number; step: (by: 1 | -1) => void; fit: () => void } {
+function useZoom(room: RefObject<HTMLDivElement | null>, view: string, width: number, height: number): { zoom: number; roomWidth: number; step: (by: 1 | -1) => void; fit: () => void } {
   const [size, setSize] = useState<{ w: number; h: number } | null>(null);
   const [chosen, setChosen] = useState<number | null>(null);
   useEffect(() => {
     if (!room.current) return;
-    const observer = new ResizeObserver(([entry]) => entry && setSize({ w: entry.contentRect.width, h: entry.contentRect.height }));
+    const observer = new ResizeObserver(([entry]) => entry && setSize({ w: entry.target.clientWidth, h: entry.target.clientHeight }));
     observer.observe(room.current);
     return () => observer.disconnect();
   }, [view]);
   const fitted = size ? Math.max(SMALLEST, Math.min(1, size.w / width, size.h / height)) : 1;
   const zoom = chosen ?? fitted;
-  return { zoom, step: (by) => setChosen(Math.max(SMALLEST, Math.min(LARGEST, Math.round((zoom + by * 0.1) * 10) / 10))), fit: () => setChosen(null) };
+  return { zoom, roomWidth: size?.w ?? 0, step: (by) => setChosen(Math.max(SMALLEST, Math.min(LARGEST, Math.round((zoom + by * 0.1) * 10) / 10))), fit: () => setChosen(null) };
 }

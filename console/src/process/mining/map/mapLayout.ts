@@ -11,8 +11,8 @@ const COLUMN = 268;
 /** Of the circles at the beginning and at the end. */
 export const END_RADIUS = 9;
 /** How far the first arc leaves the node, and each one around it further. */
-const ARC = 50;
-const ARC_STEP = 44;
+const ARC = 46;
+const ARC_STEP = 90;
 /** Room for the numbers beside an arc. */
 const LABEL = 92;
 const MARGIN = 26;

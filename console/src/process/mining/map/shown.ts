@@ -21,7 +21,7 @@ const ENOUGH = 0.99;
 const MOST_PATHS = 48;
 
 /** The activities that most cases have come first. */
-export const byFrequency = (activities: ActivityStats[]): ActivityStats[] => [...activities].sort((a, b) => b.cases - a.cases || b.count - a.count || a.name.localeCompare(b.name));
+export const byFrequency = (activities: ActivityStats[]): ActivityStats[] => [...activities].sort((a, b) => b.cases - a.cases || b.count - a.count);
 
 export function shownOf(map: MiningMap, steps: number | null, paths: number | null): Shown {
   const ranked = byFrequency(map.activities);
