@@ -5,6 +5,7 @@ What is no way is named as none, so a new route or command that nobody has thoug
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -141,6 +142,25 @@ def accept_mode(house: House, user: str, id: str, text: str) -> Thing:
 def cli_accept_mode(house: House, user: str, id: str, text: str) -> Thing:
     house.cli("autonomy", "accept", proposed_mode(house, id, text), key=house.keys[user])
     return Thing("release", id, 2)
+
+
+def mined_log(id: str, text: str) -> bytes:
+    """One case, whose activities are of this try alone."""
+    return f"case_id,activity,time\n1,{id},2026-01-01T00:00:00Z\n1,{id} {text},2026-01-02T00:00:00Z\n".encode()
+
+
+def discover_mined(house: House, user: str, id: str, text: str) -> Thing:
+    asked = {"name": "log.csv", "content_base64": base64.b64encode(mined_log(id, text)).decode()}
+    log = sent(house.of(user).post("/processes/mining/logs", json=asked))
+    body = sent(house.of(user).post(f"/processes/mining/{log.get('id', 'none')}:discover"))
+    return release(str(body.get("model_id", id)), body)
+
+
+def cli_discover_mined(house: House, user: str, id: str, text: str) -> Thing:
+    file = house.write(f"{id}.csv", mined_log(id, text).decode())
+    said = house.cli("mine", "show", file, "--save", "--discover", key=house.keys[user])
+    body = json.loads(said.out)["proposed"] if said.out.startswith("{") else {}
+    return release(str(body.get("model_id", id)), body)
 
 
 def mined(id: str, text: str) -> dict[str, Any]:
@@ -305,6 +325,7 @@ WAYS: dict[str, Way] = {
     "extraction": Way(extract, "process", "POST /processes/definitions:extract"),
     "discovery": Way(import_discovered, "process", "POST /processes/definitions:import-discovered"),
     "discovery by event": Way(send_discovered, "process", "POST /events"),
+    "mined model": Way(discover_mined, "process", "POST /processes/mining/{id}:discover"),
     "learned mode": Way(accept_mode, "process", "POST /processes/autonomy/{id}:accept"),
     "process submit": Way(submit_process, "process", "POST /definitions"),
     "decision submit": Way(submit_workflow, "workflow", "POST /definitions"),
@@ -325,6 +346,7 @@ WAYS: dict[str, Way] = {
     "CLI pipeline watch": Way(cli_watch, "pipeline", "pipeline watch"),
     "CLI process extract": Way(cli_extract, "process", "process extract"),
     "CLI process import-discovered": Way(cli_discovered, "process", "process import-discovered"),
+    "CLI mine": Way(cli_discover_mined, "process", "mine show"),
     "CLI autonomy accept": Way(cli_accept_mode, "process", "autonomy accept"),
     "CLI events send": Way(cli_event, "process", "events send"),
     "CLI registry put": Way(cli_put, "rule-packs", "registry put"),
@@ -385,6 +407,7 @@ NO_WAY = {
     *(f"POST /processes/drafts/{{id}}:{verb}" for verb in ("answer", "accept", "undo")),
     "POST /processes/definitions/{id}:reject", "POST /processes/instances/{id}:compensate",
     "POST /processes/instances/{id}:terminate", "POST /processes/autonomy/{id}:dismiss",
+    "POST /processes/mining/logs", "DELETE /processes/mining/logs/{log}",  # what happened is no document
     *(f"POST /pipelines/executions/{{executionId}}:{verb}" for verb in ("cancel", "retry")), "POST /pipelines/ingest",
     "POST /pipelines/dlq:redrive", "DELETE /pipelines/definitions/{code}",
     "POST /pipelines/definitions/{code}/executions",  # only what is in force
@@ -410,6 +433,7 @@ NO_WAY_CLI = {
     "keys ls", "keys revoke", "audit verify", "audit ls", "audit head", "deployments",
     *(f"deploy {verb}" for verb in ("pause", "resume", "promote", "rollback")),
     *(f"autonomy {verb}" for verb in ("ls", "show", "dismiss", "evaluate")),
+    *(f"mine {verb}" for verb in ("import", "logs", "diff")),
 }  # fmt: skip
 NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch", "plan", "judgments", "simulations", "simulate", "jobs"}
 NO_WAY_PIPELINE = {"ingest", "ls", "show", "logs", "cancel", "retry", "dlq", "usage", "schedule", "schedules", "trace"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from typing import Any
@@ -91,10 +92,21 @@ def world(either: Server) -> dict[str, Any]:
         "execution": execution, "schedule": str(schedule.json()["id"]), "trace": EXAMPLE["traceId"],
         "processes": {
             "definitions": "ours", "instances": instance, "workitems": item["id"], "drafts": drawing.json()["id"],
-            "autonomy": _proposal(either),
+            "autonomy": _proposal(either), "mining": "ours", **_mined(admin),
         },
         "project": project,
     }  # fmt: skip
+
+
+def _mined(admin: httpx2.Client) -> dict[str, str]:
+    """A log of one of ours, and the model that it shows."""
+    rows = "case_id,activity,time\nc1,canary-5f1d,2026-01-01T00:00:00Z\nc1,김품질,2026-01-02T00:00:00Z\n"
+    asked = {"name": "canary-5f1d", "content_base64": base64.b64encode(rows.encode()).decode()}
+    log = admin.post("/processes/mining/logs", json=asked)
+    assert log.status_code == 201, log.text
+    model = admin.post(f"/processes/mining/{log.json()['id']}:discover")
+    assert model.status_code == 201, model.text
+    return {"log": log.json()["id"], "model": model.json()["model_id"]}
 
 
 def _proposal(either: Server) -> str:
@@ -169,6 +181,7 @@ def _path(path: str, world: dict[str, Any]) -> str:
         ids["id"] = world["project"]["id"]
     if first == "processes":
         ids["id"] = world["processes"].get(path.split("/")[2], "something")
+        ids |= {name: world["processes"][name] for name in ("log", "model")}
     return re.sub(r"\{(\w+)\}", lambda match: ids[match[1]], path)
 
 
@@ -217,7 +230,8 @@ def _seen(either: Server, world: dict[str, Any]) -> dict[str, Any]:
         "/configs", "/config-proposals", "/aas-shells", "/robots", "/bi-metrics",
         "/drafts", "/tenants", "/processes/definitions", "/processes/workitems", "/processes/events",
         "/processes/autonomy", f"/processes/autonomy/{world['processes']['autonomy']}",
-        "/processes/drafts", f"/processes/drafts/{world['processes']['drafts']}",
+        "/processes/drafts", f"/processes/drafts/{world['processes']['drafts']}", "/processes/mining",
+        "/processes/mining/logs", f"/processes/mining/{world['processes']['log']}",
         "/pipelines/executions", "/pipelines/dlq", "/pipelines/schedules", "/deploy", "/jobs",
         f"/pipelines/executions/{world['execution']}", "/projects", f"/projects/{world['project']['id']}/tasks",
         f"/projects/{world['project']['id']}/executions", "/reports",

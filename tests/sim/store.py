@@ -20,6 +20,7 @@ from penstock.store.work_items import AGENT
 from tests.sim.admin import SimAdmin
 from tests.sim.autonomy import SimAutonomy
 from tests.sim.deployments import SimDeployments
+from tests.sim.event_logs import SimEventLogs
 from tests.sim.file_schedules import SimFileSchedules
 from tests.sim.queues import SimQueues
 from tests.sim.registry import SimRegistry
@@ -90,7 +91,8 @@ DONE = "COMPLETED"
 
 
 class SimStore(
-    SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks, SimDeployments, SimSimulations, SimAutonomy
+    SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks, SimDeployments, SimSimulations, SimAutonomy,
+    SimEventLogs,
 ):  # fmt: skip
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk

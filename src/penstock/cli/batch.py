@@ -21,6 +21,7 @@ from penstock.app.runs.commands import batches as desk
 from penstock.app.runs.commands.batch_care import Care
 from penstock.app.runs.commands.batches import Batch, Batches
 from penstock.app.runs.commands.bulk import BulkCommand, BulkOutcome, command_many, matching_runs
+from penstock.app.runs.commands.migration import approved_release
 from penstock.app.runs.commands.moves import PERMISSIONS as NEEDED
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.search import Filters
@@ -33,7 +34,7 @@ from penstock.cli.run import idle
 from penstock.errors import BadInput, StoreBusy
 from penstock.store.address import driver_of
 
-Verb = Literal["cancel", "pause", "resume", "retry", "signal", "compensate"]
+Verb = Literal["cancel", "pause", "resume", "retry", "signal", "compensate", "migrate", "undo_migration"]
 Runs = Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="These runs; without them a filter says.")]
 States = Annotated[
     list[str] | None, typer.Option("--state", metavar="STATE", help="Only runs in this state; repeatable.")
@@ -48,6 +49,9 @@ Restart = Annotated[bool, typer.Option("--restart", help="retry: from the start 
 Boundary = Annotated[bool, typer.Option("--boundary", help="cancel: let what is in flight finish first.")]
 Signal = Annotated[str, typer.Option("--signal", metavar="NAME", help="signal: its name.")]
 Payload = Annotated[str | None, typer.Option("--payload", metavar="JSON", help="signal: what it carries.")]
+To = Annotated[
+    int | None, typer.Option("--to", metavar="VERSION", min=1, help="migrate: to this version of the document --name.")
+]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; it is kept with the batch.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how many it would be done to, and who would refuse.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Do not wait until it is over.")]
@@ -73,7 +77,12 @@ _LOOK_S, _QUIET_S = 0.1, 0.25
 
 
 def start(
-    verb: Annotated[Verb, typer.Argument(metavar="VERB", help="cancel, pause, resume, retry, signal or compensate.")],
+    verb: Annotated[
+        Verb,
+        typer.Argument(
+            metavar="VERB", help="cancel, pause, resume, retry, signal, compensate, migrate or undo_migration."
+        ),
+    ],
     runs: Runs = None,
     state: States = None,
     name: Name = None,
@@ -86,6 +95,7 @@ def start(
     boundary: Boundary = False,
     signal: Signal = "",
     payload: Payload = None,
+    to: To = None,
     reason: Reason = None,
     by: By = None,
     dry_run: DryRun = False,
@@ -104,12 +114,14 @@ def start(
     )  # fmt: skip
     if bool(runs) == (filters != Filters()):
         raise BadInput(what="the runs", why="either they are named, or a filter says which", hint="See --help.")
+    if (verb == "migrate") != (to is not None) or to is not None and name is None:
+        raise BadInput(what="migrate", why="it needs --name and --to, and no other verb does", hint="See --help.")
     command = BulkCommand(
         verb=verb, mode="boundary" if boundary else "now", how="restart" if restart else "here", name=signal,
         payload=None if payload is None else read_text_or_value(payload, "the payload"),
     )  # fmt: skip
     care = Care(per_second=per_second, first=first, most_failed=most_failed)
-    asked = _Asked(command, None if runs else filters, runs or None, reason, by, care)
+    asked = _Asked(command, None if runs else filters, runs or None, reason, by, care, (name or "", to))
     if dry_run:
         return _would(until_done(asked.dry_run(store)), json)
     batch = until_done(asked.done(store, wait=not detach))
@@ -126,10 +138,12 @@ class _Asked(msgspec.Struct):
     reason: str | None
     by: str | None
     care: Care
+    to: tuple[str, int | None] = ("", None)  # the document and the version that runs are migrated to
 
     def _by_whom(self, door: Queries) -> BulkCommand:
         user, permissions = _acting(door, self.by, NEEDED[self.command.verb])
-        return msgspec.structs.replace(self.command, user=user, permissions=permissions)
+        to = "" if self.to[1] is None else door.hash_of(approved_release(door, *self.to).net)
+        return msgspec.structs.replace(self.command, to=to, user=user, permissions=permissions)
 
     async def dry_run(self, store: Path) -> BulkOutcome:
         with attached(store) as door:

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 import penstock
+from penstock.cli.default_command import DefaultCommands, DefaultGroup
 from penstock.cli.language import with_languages
 from penstock.cli.options import SelectedTenant
 from penstock.cli.output import DONE, INTERRUPTED, WRONG, print_error, print_interrupted, print_message
@@ -95,7 +96,11 @@ class Commands(dict[str, Any]):
             module, short = COMMANDS.get(name) or every_command_there_is()[name]
             function = getattr(import_module(module), name)
             if isinstance(function, dict):  # several commands under one name
-                group = typer.Typer(name=name, no_args_is_help=True, help=short, context_settings=_HELP, **_PLAIN)
+                first = isinstance(function, DefaultCommands)
+                cls = DefaultGroup if first else TyperGroup
+                group = typer.Typer(
+                    name=name, cls=cls, no_args_is_help=not first, help=short, context_settings=_HELP, **_PLAIN
+                )
                 for verb, handler in function.items():
                     group.command(verb, context_settings=_HELP)(handler)
             else:

@@ -51,6 +51,14 @@ from penstock.errors.documents import LanguageUnknown as LanguageUnknown
 from penstock.errors.documents import ThingInvalid as ThingInvalid
 from penstock.errors.documents import TrialTooLarge as TrialTooLarge
 from penstock.errors.documents import TrialTooLong as TrialTooLong
+from penstock.errors.event_logs import EventLogCaseMissing as EventLogCaseMissing
+from penstock.errors.event_logs import EventLogColumns as EventLogColumns
+from penstock.errors.event_logs import EventLogEmpty as EventLogEmpty
+from penstock.errors.event_logs import EventLogTooLarge as EventLogTooLarge
+from penstock.errors.event_logs import EventLogTruncated as EventLogTruncated
+from penstock.errors.event_logs import EventLogUnknown as EventLogUnknown
+from penstock.errors.event_logs import EventLogUnreadable as EventLogUnreadable
+from penstock.errors.event_logs import EventLogZones as EventLogZones
 from penstock.errors.expressions import ExprDivisionByZero as ExprDivisionByZero
 from penstock.errors.expressions import ExprError as ExprError
 from penstock.errors.expressions import ExprLimit as ExprLimit
@@ -65,6 +73,8 @@ from penstock.errors.feel import FeelSyntaxError as FeelSyntaxError
 from penstock.errors.jobs import JobLockLost as JobLockLost
 from penstock.errors.jobs import JobNotFound as JobNotFound
 from penstock.errors.jobs import JobOver as JobOver
+from penstock.errors.mined_models import LogTooLarge as LogTooLarge
+from penstock.errors.mined_models import MinerFailed as MinerFailed
 from penstock.errors.operations import AuditKeyUnreadable as AuditKeyUnreadable
 from penstock.errors.operations import BreakerNotFound as BreakerNotFound
 from penstock.errors.operations import CheckpointKeyMissing as CheckpointKeyMissing
@@ -103,6 +113,7 @@ from penstock.errors.plan import TaskSchema as TaskSchema
 from penstock.errors.plan import TaskTransition as TaskTransition
 from penstock.errors.process import DraftChanged as DraftChanged
 from penstock.errors.process import DraftUnfinished as DraftUnfinished
+from penstock.errors.process import EventLogsTooMany as EventLogsTooMany
 from penstock.errors.process import ProcessBranch as ProcessBranch
 from penstock.errors.process import ProcessChanged as ProcessChanged
 from penstock.errors.process import ProcessInvalid as ProcessInvalid

@@ -56,3 +56,9 @@ class ProcessBranch(Refused, code="PROC-422-BRANCH"):
     """No way leads on from «{node}» with this result; nothing was changed."""
 
     hint = "Give a result that one of the conditions accepts, or draw a default branch."
+
+
+class EventLogsTooMany(PenstockError, code="PROC-429-LOGS"):
+    """The tenant has {limit} event logs, and that is the most."""
+
+    hint = "Remove one: `penstock mine logs --remove ID`. The limit is `limits.event_logs`."

@@ -40,6 +40,9 @@ LIMITS: tuple[Limit, ...] = (
     Limit("admitted_runs", 1000, "ADMITTED_LIMIT", "waits", "runs under way of those that wait for room"),
     Limit("open_runs", 200_000, "PS-429-RUNS", "refused", "runs that have not ended"),
     Limit("open_work_items", 200_000, "PS-429-WORK", "refused", "work items that nobody has done yet"),
+    Limit("event_logs", 100, "PROC-429-LOGS", "refused", "event logs that were brought for process mining"),
+    Limit("event_log_events", 2_000_000, "PS-413-EVENT_LOG", "refused", "events of one event log, or of one history"),
+    Limit("event_log_bytes", 512 * 1024**2, "PS-413-EVENT_LOG", "refused", "bytes of one event log, unpacked"),
     Limit("facts_warning", 100_000, "FACTS_WARNING", "warns", "facts of one run before it is warned of"),
     Limit("facts_per_run", 2_000_000, "FACTS_LIMIT", "pauses", "facts of one run"),
 )

@@ -14,6 +14,7 @@ from penstock.store.deployments import DeploymentStore
 from penstock.store.document_checkpoints import CheckpointStore
 from penstock.store.document_drafts import DocumentDraftStore
 from penstock.store.drafts import DraftStore
+from penstock.store.event_logs import EventLogStore
 from penstock.store.events import EventStore
 from penstock.store.execution_lists import ExecutionListStore
 from penstock.store.execution_series import ExecutionSeriesStore
@@ -42,7 +43,7 @@ class Store(
     JobStore, JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, DocumentDraftStore,
     BatchStore, FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, ExecutionListStore,
     ExecutionSeriesStore, ProjectStore, TaskStore, ReportStore, SimulationStore,
-    DeploymentStore, AutonomyStore,
+    DeploymentStore, AutonomyStore, EventLogStore,
     Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""

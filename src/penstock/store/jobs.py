@@ -30,8 +30,7 @@ FORGET_WORKERS = f"DELETE FROM job_worker WHERE at<?-{WORKERS_KEPT_MS}"
 FREED = "CASE paused WHEN 1 THEN 'HELD' ELSE 'WAITING' END"
 #: what a batch does: an open job, or one that has failed, goes with its firing; those of a run that is paused rest
 WITHDRAW = (
-    "UPDATE job SET state='WITHDRAWN',due_at=NULL,ended_at=? WHERE run=? AND firing=?"
-    f" AND ({OPEN} OR state='FAILED')"
+    f"UPDATE job SET state='WITHDRAWN',due_at=NULL,ended_at=? WHERE run=? AND firing=? AND ({OPEN} OR state='FAILED')"
 )
 PAUSED = (
     "paused={0},state=CASE WHEN {0}=1 AND state IN ('WAITING','DELAYED') THEN 'HELD' WHEN {0}=0 AND state='HELD'"

@@ -13,6 +13,7 @@ from penstock.store.deployments import SqlDeployments
 from penstock.store.document_checkpoints import FORGET_CHECKPOINTS, SqlCheckpoints
 from penstock.store.document_drafts import SqlDocumentDrafts
 from penstock.store.drafts import SqlDrafts
+from penstock.store.event_logs import SqlEventLogs
 from penstock.store.events import SqlEvents
 from penstock.store.execution_lists import SqlExecutionLists
 from penstock.store.execution_series import SqlExecutionSeries
@@ -43,7 +44,7 @@ class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
     SqlDeadLetters, SqlCheckpoints, SqlAutonomy, SqlAccess, SqlDrafts, SqlDocumentDrafts, SqlBatches, SqlFileAssets,
     SqlQueues, SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists, SqlExecutionSeries, SqlProjects,
-    SqlTasks, SqlReports, SqlSimulations, SqlDeployments, SqlJobs,
+    SqlTasks, SqlReports, SqlSimulations, SqlDeployments, SqlJobs, SqlEventLogs,
 ):  # fmt: skip
     def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
         names = ",".join(f'"{name}"' for name in table.names)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from penstock.api.language import LanguageRouters
-from penstock.api.process import autonomy, definitions, drafts, event_log, work_items
+from penstock.api.process import autonomy, definitions, drafts, event_log, mining, work_items
 
 ROUTERS = LanguageRouters(
-    documents=(definitions.router, drafts.router, work_items.router, event_log.router, autonomy.router)
+    documents=(definitions.router, drafts.router, work_items.router, event_log.router, autonomy.router, mining.router)
 )

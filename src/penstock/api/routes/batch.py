@@ -18,6 +18,7 @@ from penstock.api.time_fields import moment
 from penstock.app.runs.commands import batches
 from penstock.app.runs.commands.batch_care import CARELESS, Care
 from penstock.app.runs.commands.bulk import BulkCommand, command_many, matching_runs
+from penstock.app.runs.commands.migration import approved_release
 from penstock.app.runs.search import Filters
 from penstock.errors import BadInput, RunAmbiguous, RunNotFound
 
@@ -27,7 +28,7 @@ Id = Annotated[str, Path(max_length=64)]
 
 @router.post("/runs:batch", response_model=shape.BatchOut, summary="One verb for many; a dry run by default")
 async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.steer")) -> Response:
-    filters, command = _one_of(asked), _command(asked, who)
+    filters, command = _one_of(asked), _command(door, asked, who)
     runs, more = [_run_id(door, run) for run in asked.ids or ()], False
     if filters is not None:
         runs, more = await matching_runs(door, filters)
@@ -40,7 +41,7 @@ async def begin(asked: shape.BatchBegun, door: Door, server: Server, who: Caller
     filters = _one_of(asked)
     ids = None if asked.ids is None else [_run_id(door, run) for run in asked.ids]
     care = CARELESS if asked.care is None else Care(**asked.care.model_dump())
-    batch = batches.begin(door, _command(asked, who), filters, ids, asked.reason, care)
+    batch = batches.begin(door, _command(door, asked, who), filters, ids, asked.reason, care)
     server.batches.look()
     where = {"Location": f"/api/v1/batches/{batch.id}"}
     return reply(shape.BatchState, batch, status=202, headers=where)
@@ -83,9 +84,12 @@ def _one_of(asked: shape.BatchAsked | shape.BatchBegun) -> Filters | None:
     return None if asked.filter is None else _filters(asked.filter)
 
 
-def _command(asked: shape.BatchAsked | shape.BatchBegun, who: Caller) -> BulkCommand:
+def _command(door: Door, asked: shape.BatchAsked | shape.BatchBegun, who: Caller) -> BulkCommand:
+    to = ""
+    if asked.verb == "migrate" and asked.version is not None:
+        to = door.hash_of(approved_release(door, asked.name, asked.version).net)
     return BulkCommand(
-        verb=asked.verb, mode=asked.mode, how=asked.how, name=asked.name, payload=asked.payload, user=who.user,
+        verb=asked.verb, mode=asked.mode, how=asked.how, name=asked.name, payload=asked.payload, to=to, user=who.user,
         permissions=who.permissions,
     )  # fmt: skip
 

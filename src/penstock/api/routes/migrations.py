@@ -10,11 +10,8 @@ from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id
 from penstock.api.server_state import Door, may
 from penstock.api.shapes import migrations as shape
-from penstock.app.runs.commands.migration import Move
-from penstock.errors import MigrationBlocked
+from penstock.app.runs.commands.migration import Move, approved_release
 
-#: versions that somebody has approved
-IN_FORCE = ("approved", "active", "deprecated")
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=AuditedRoute)
 
 
@@ -25,9 +22,7 @@ router = APIRouter(prefix="/runs", tags=["runs"], route_class=AuditedRoute)
 async def migrate(run: str, asked: shape.MigrateAsked, door: Door) -> Response:
     """With `dry_run` nothing is changed, and `obstacles` are told; else they refuse it."""
     id = exact_run_id(door, run)
-    row = door.releases.get(asked.name, asked.version)
-    if row.status not in IN_FORCE:  # what was not approved is not put in force for one run either
-        raise MigrationBlocked(why=f"version {row.version} is {row.status}")
+    row = approved_release(door, asked.name, asked.version)
     move = Move(to=door.hash_of(row.net), nodes=asked.nodes)
     return reply(shape.MigrationOut, door.plan_migration(id, move) if asked.dry_run else await door.migrate(id, move))
 

@@ -112,6 +112,9 @@ class MessagePage(ResponseBody):
     items: list[MessageOut]
 
 
+VERB = "^(cancel|pause|resume|retry|signal|compensate|migrate|undo_migration)$"
+
+
 class BatchFilter(RequestBody):
     q: str = Field("", max_length=200)
     state: list[str] = Field([], max_length=20)
@@ -133,13 +136,14 @@ class BatchFilter(RequestBody):
 class BatchAsked(RequestBody):
     """Either `ids` or a `filter`."""
 
-    verb: str = Field(pattern="^(cancel|pause|resume|retry|signal|compensate)$", examples=["cancel"])
+    verb: str = Field(pattern=VERB, examples=["cancel"])
     ids: list[str] | None = Field(None, max_length=1000, examples=[["r1m7fz8sa3vrn35v"]])
     filter: BatchFilter | None = None
     dry_run: bool = True
     mode: str = Field("now", pattern="^(now|boundary)$")
     how: str = Field("here", pattern="^(here|restart)$")
-    name: str = Field("", max_length=200, description="Of the signal.")
+    name: str = Field("", max_length=200, description="Of the signal; of the document that runs are migrated to.")
+    version: int | None = Field(None, ge=1, le=LARGEST, description="The version that runs are migrated to.")
     payload: Any = None
     reason: str | None = Field(None, max_length=2000)
 
@@ -167,12 +171,13 @@ class CareAsked(RequestBody):
 class BatchBegun(RequestBody):
     """For these runs, or for all that fit the filter, however many."""
 
-    verb: str = Field(pattern="^(cancel|pause|resume|retry|signal|compensate)$", examples=["retry"])
+    verb: str = Field(pattern=VERB, examples=["retry"])
     ids: list[str] | None = Field(None, min_length=1, max_length=1000, examples=[["r1m7fz8sa3vrn35v"]])
     filter: BatchFilter | None = None
     mode: str = Field("now", pattern="^(now|boundary)$")
     how: str = Field("here", pattern="^(here|restart)$")
-    name: str = Field("", max_length=200, description="Of the signal.")
+    name: str = Field("", max_length=200, description="Of the signal; of the document that runs are migrated to.")
+    version: int | None = Field(None, ge=1, le=LARGEST, description="The version that runs are migrated to.")
     payload: Any = None
     reason: str | None = Field(None, max_length=2000)
     care: CareAsked | None = None

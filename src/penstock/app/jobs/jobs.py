@@ -396,4 +396,3 @@ def _named(name: str, value: str) -> None:
 
 def _short(text: str, most: int = LONGEST_MESSAGE) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -11,6 +11,12 @@ from penstock.app.runs.long.read_limits import LOOP_FACTS, loop_facts_of
 from penstock.host.limits import LIMITS, Limits
 from penstock.host.sizes import Sizes, sizes_of
 from penstock.host.start_limits import CountingStore
+from penstock.store.event_logs import EventLogStore
+
+
+class LimitedStore(CountingStore, EventLogStore, Protocol):
+    """What counts what is limited."""
+
 
 #: from this share of a limit on somebody should look
 NEARLY = 0.8
@@ -29,11 +35,12 @@ class LimitUse(msgspec.Struct, frozen=True, kw_only=True):
     what: str
 
 
-def limit_uses(store: CountingStore, settings: Mapping[str, Any], tenant: str) -> list[LimitUse]:
+def limit_uses(store: LimitedStore, settings: Mapping[str, Any], tenant: str) -> list[LimitUse]:
     own = Limits(settings).of(tenant)
     used = {
         "open_runs": store.count_open_runs(tenant, own["open_runs"]),
         "open_work_items": store.count_open_items(tenant, own["open_work_items"]),
+        "event_logs": store.count_event_logs(tenant),
     }
     return [
         LimitUse(

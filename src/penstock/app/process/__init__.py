@@ -37,6 +37,11 @@ class ProcessApp(AppLanguage):
 
         return [(await discovered(door, payload, by)).release.name]
 
+    async def sample(self, door: Door) -> None:
+        from penstock.app.process.mining.sample import begin
+
+        await begin(door)
+
     def background(self, door: Door) -> Background:
         from penstock.app.process.autonomy.follower import AutonomyFollower
 

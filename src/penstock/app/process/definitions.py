@@ -187,7 +187,7 @@ class Processes:
             return Defined(self._approved(row, by), True)
         drop = ("version", "source_event_log_id", "parent_id")
         data = {name: value for name, value in msgspec.json.decode(row.document).items() if name not in drop}
-        data |= {"process_definition_id": target.name, "type": target.kind}
+        data |= {"process_definition_id": target.name, "type": target.kind, **_of_process(target)}
         origin = {"source": "approved", "from": row.name}
         author = id_of(by) if row.created_by is None else row.created_by
         asked = AskedVersion(data, None, author, False, origin, target.kind == DISCOVERED, second=by)
@@ -222,6 +222,12 @@ class Processes:
         if row.status != PENDING:
             raise ProcessState(why=f"Cannot {verb} process in {approval_of(row)} status", status=approval_of(row))
         return row
+
+
+def _of_process(target: ReleaseRow) -> dict[str, Any]:
+    """What a process keeps when a model is taken over into it: what it is for, and what it belongs to."""
+    was = msgspec.json.decode(target.document)
+    return {name: was[name] for name in ("description", "parent_id") if target.kind != DISCOVERED and name in was}
 
 
 # ---- reading rows ----------------------------------------------------------------------------------------------------

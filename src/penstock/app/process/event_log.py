@@ -105,7 +105,7 @@ def traces(door: Runs, asked: Wanted) -> Iterator[Trace]:
 def _in_slices(door: Runs, asked: Wanted) -> Iterator[Trace | None]:
     """The same. None: much was read without one, and others may have their turn."""
     case: list[DoneRow] = []
-    for row in _rows(door, asked):
+    for row in done_rows(door, asked):
         if row is None:
             yield None
             continue
@@ -117,7 +117,7 @@ def _in_slices(door: Runs, asked: Wanted) -> Iterator[Trace | None]:
         yield from _trace(door, asked, case)
 
 
-def _rows(door: Runs, asked: Wanted) -> Iterator[DoneRow | None]:
+def done_rows(door: Runs, asked: Wanted) -> Iterator[DoneRow | None]:
     """P-7.5.2: only this tenant's; after each page None."""
     nets = {row.net for row in Processes(door).versions(asked.id)}
     statuses = ("DONE", "COMPENSATED") if asked.undone else ("DONE",)

@@ -74,12 +74,13 @@ def _name(held: Processes, definition: Mapping[str, Any], *, given: bool) -> tup
 
 
 async def import_discovered(
-    door: Runs, event_log_id: str, bpmn_xml: str, metadata: Mapping[str, Any], *, by: Who, base: str | None = None,
-    more: Mapping[str, Any] | None = None,
+    door: Runs, event_log_id: str, model: str | Mapping[str, Any], metadata: Mapping[str, Any], *, by: Who,
+    base: str | None = None, more: Mapping[str, Any] | None = None,
 ) -> Defined:  # fmt: skip
-    """P-7.4: always of type discovered and pending; the model, its link to the log and its event are one commit."""
+    """P-7.4: always of type discovered and pending; the model, its link to the log and its event are one commit.
+    `model` is BPMN XML, or a definition."""
     held = Processes(door)
-    data, source = await held.read(bpmn_xml)
+    data, source = await held.read(model)
     about = {
         "type": DISCOVERED, "source_event_log_id": event_log_id,
         "description": "\n".join((

@@ -65,7 +65,13 @@ def start(
         async with contextlib.AsyncExitStack() as stack:
             door = await driving_or_attached(stack, store)
             return await WorkItems(door).initiate(
-                id, by=by or UNNAMED, initiator=initiator, input=given, modes=modes, version=version, key=key,
+                id,
+                by=by or UNNAMED,
+                initiator=initiator,
+                input=given,
+                modes=modes,
+                version=version,
+                key=key,
                 start_event=start_event,
             )
 

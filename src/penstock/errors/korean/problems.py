@@ -60,6 +60,38 @@ ERRORS: dict[str, tuple[str, str]] = {
         "그 자리의 문법을 살펴보세요. JSON과 YAML은 UTF-8로 읽어요.",
     ),
     "DraftNotFound": ("초안 «{key}»: 없어요.", "보낸 초안은 사라져요."),
+    "EventLogCaseMissing": (
+        "이벤트 로그 «{name}»의 {where}: 어느 케이스에 속하는지 없어요.",
+        "모든 행이나 trace에 케이스 ID가 있어야 해요. 어느 케이스에도 속하지 않는 행은 빼세요.",
+    ),
+    "EventLogColumns": (
+        "이벤트 로그 «{name}»에 {what} 열이 없어요. 있는 열: {columns}.",
+        "열을 알려 주세요: case=…, activity=…, time=…, 있으면 start=…, resource=…, lifecycle=…, mode=….",
+    ),
+    "EventLogEmpty": (
+        "이벤트 로그 «{name}»에 완료된 이벤트가 없어요{why}.",
+        "기간을 늘려, 완료된 이벤트가 있는 케이스를 하나 이상 내보내세요.",
+    ),
+    "EventLogTooLarge": (
+        "이벤트 로그의 한도를 {where}에서 넘었어요: {what} {limit}까지 읽어요.",
+        "기간을 줄이거나 이벤트 종류를 줄이세요. 활동이 수천 개면 활동 열에 번호나 긴 글이 든 거예요.",
+    ),
+    "EventLogTruncated": (
+        "이벤트 로그 «{name}»: {where} 다음에서 끊겼어요: {why}.",
+        "파일을 다시 내보내거나 다시 보내세요. 저장한 것은 없어요.",
+    ),
+    "EventLogUnknown": (
+        "«{name}»: 이벤트 로그가 아니에요: {why}.",
+        "XES(1.0, 2.0)나 머리글 줄이 있는 CSV, 또는 그것을 gzip으로 압축한 파일을 주세요.",
+    ),
+    "EventLogUnreadable": (
+        "이벤트 로그 «{name}»의 {where}: 읽을 수 없어요: {why}.",
+        "그 자리를 고치세요. 저장한 것은 없어요.",
+    ),
+    "EventLogZones": (
+        "이벤트 로그 «{name}»에 시간대가 있는 시각과 없는 시각이 섞여 있어요. 처음은 {where}이에요.",
+        "시간대가 없는 시각이 어느 시간대인지 알려 주거나(zone=Asia/Seoul), 모두 시간대와 함께 내보내세요.",
+    ),
     "ExecutionFileNotFound": ("그런 파일은 없어요: {why}.", "실행이 만든 것은 단계 기록에서 보세요."),
     "ForeignTenant": (
         "«{tenant}»의 배포는 테넌트 «{other}»에 닿을 수 없어요.",
@@ -187,6 +219,14 @@ ERRORS: dict[str, tuple[str, str]] = {
     "SimulationNotFound": ("시뮬레이션 «{id}»이(가) 없어요.", "시뮬레이션 목록을 보세요."),
     "JudgmentNotFound": ("판정 «{judgment}»이(가) 없어요.", "판정 목록에서 확인하세요."),
     "LetterNotFound": ("실행 «{run}»: 실패 보관함에 없어요.", "실패 보관함 목록을 보세요."),
+    "LogTooLarge": (
+        "기록으로 모델을 만들 수 없어요. {what}: {count}개가 있고 {limit}개까지 돼요.",
+        "기간을 줄이거나, 드문 활동을 빼거나, 빼도 되는 잡음을 정해 주세요.",
+    ),
+    "MinerFailed": (
+        "pm4py가 답하지 않았어요: {why}.",
+        "변형을 줄이거나 시간을 더 주세요. Penstock이 만드는 모델과 적합도에는 pm4py가 필요 없어요.",
+    ),
     "MediaWrong": ("본문이 «{given}» 형식이에요. JSON만 받아요.", "Content-Type: application/json으로 보내세요."),
     "MessageInvalid": (
         "메시지를 쓸 수 없어요: {why}.",
@@ -222,6 +262,10 @@ ERRORS: dict[str, tuple[str, str]] = {
     "DraftUnfinished": (
         "초안 «{draft}»: 할 일이 {count}개 남았어요. 첫째: {first}.",
         "답하거나 제안을 받으세요. `penstock process draft ID`가 목록을 보여요.",
+    ),
+    "EventLogsTooMany": (
+        "이벤트 로그가 {limit}개예요. 더는 둘 수 없어요.",
+        "`penstock mine logs --remove ID`로 하나를 지우세요. 설정은 `limits.event_logs`예요.",
     ),
     "ProcessBranch": ("이 결과로는 «{node}»에서 나갈 길이 없어요. 바뀐 것은 없어요.", "조건이 받는 결과를 주세요."),
     "ProcessChanged": ("{what}: 바뀌었어요. 버전이 {given} 아니라 {version}이에요.", "다시 보고 결정하세요."),

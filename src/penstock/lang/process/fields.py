@@ -107,9 +107,7 @@ class AdHoc(Fields):
     ordering: Annotated[
         Literal["parallel", "sequential"], Meta(description="Several steps at a time, or one after the other.")
     ] = "parallel"
-    until: Annotated[
-        str | None, Meta(description="It is complete when this holds after one of its activities.")
-    ] = None
+    until: Annotated[str | None, Meta(description="It is complete when this holds after one of its activities.")] = None
     cancel_remaining: Annotated[
         bool, Meta(description="parallel: what is still open is ended when it is complete; else it is waited for.")
     ] = True

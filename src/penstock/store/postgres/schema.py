@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.kernel.state import STATUS
 from penstock.store.autonomy_tables import AUTONOMY_TABLES
 from penstock.store.deployment_tables import DEPLOYMENT_TABLES
+from penstock.store.event_log_tables import EVENT_LOG_TABLES
 from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
 from penstock.store.file_views import FILE_VIEWS, file_views
@@ -229,5 +230,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     6: _new(*TASK_TABLES),
     7: _new(*DEPLOYMENT_TABLES, *SIMULATION_TABLES),
-    8: _new(DOCUMENT_DRAFT, *JOB_TABLES, *AUTONOMY_TABLES),
+    8: _new(DOCUMENT_DRAFT, *JOB_TABLES, *AUTONOMY_TABLES, *EVENT_LOG_TABLES),
 }

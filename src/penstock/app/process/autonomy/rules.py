@@ -36,7 +36,7 @@ def rules_of(door: Queries) -> AutonomyRules:
     given: Any = config_of(door).get("autonomy")
     if given is None:
         return AutonomyRules()
-    hint = "penstock registry put config tenant '{\"autonomy\": {\"raise_at\": 0.95, \"min_cases\": 30}}'"
+    hint = 'penstock registry put config tenant \'{"autonomy": {"raise_at": 0.95, "min_cases": 30}}\''
     try:
         rules = msgspec.convert(given, AutonomyRules)
     except msgspec.ValidationError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from penstock.app.runs.commands.batch_care import CARELESS, Care
-from penstock.app.runs.commands.bulk import BulkCommand
+from penstock.app.runs.commands.bulk import MIGRATIONS, BulkCommand
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.search import Filters, count_runs, find_rows
 from penstock.errors import RunAmbiguous, RunNotFound
@@ -90,6 +90,8 @@ def _shows(verb: str, facts: Iterable[list[object]], blocked: set[int]) -> bool:
             shown = tag == F.PAUSED and fact[1] is (verb == "pause")
         elif verb == "retry":
             shown = tag == F.REOPENED or tag == F.ASKED and fact[1] in blocked
+        elif verb in MIGRATIONS:
+            shown = tag == F.MIGRATED
         elif verb == "cancel":
             shown = tag in (F.DRAINING, F.UNDO_PLANNED) or tag == F.MOVED and fact[1] == "CANCELLED"
         else:

@@ -8,13 +8,17 @@ from typing import Any
 
 import msgspec
 
+from penstock.app.runs.commands.migration import Move, planned, way_back
 from penstock.app.runs.commands.moves import PERMISSIONS, moves
 from penstock.app.runs.runs import Runs
 from penstock.app.runs.search import Filters, find_rows
 from penstock.dialects import dialect_of
-from penstock.errors import BadInput, NotAllowed, PenstockError, StoreError
+from penstock.errors import BadInput, MigrationBlocked, NotAllowed, PenstockError, StoreError
+from penstock.store.run_store import RunRow
 
-VERBS = ("cancel", "pause", "resume", "retry", "signal", "compensate")
+VERBS = ("cancel", "pause", "resume", "retry", "signal", "compensate", "migrate", "undo_migration")
+#: what is offered for no run by itself: whether it can be done shows its plan
+MIGRATIONS = ("migrate", "undo_migration")
 #: so many at once
 MOST = 1000
 _SAMPLE = 20
@@ -43,13 +47,14 @@ class BulkOutcome(msgspec.Struct, kw_only=True):
 
 
 class BulkCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be done, by whom."""
+    """What is to be done, by whom. `to` is the hash of the net that runs are migrated to."""
 
     verb: str
     mode: str = "now"
     how: str = "here"
     name: str = ""
     payload: Any = None
+    to: str = ""
     user: str = ""
     permissions: frozenset[str] = frozenset()
 
@@ -57,6 +62,8 @@ class BulkCommand(msgspec.Struct, frozen=True, kw_only=True):
         """Raises NotAllowed, BadInput."""
         if self.verb == "signal" and not self.name:
             raise BadInput(what="the signal", why="it has no «name»")
+        if self.verb == "migrate" and not self.to:
+            raise BadInput(what="the migration", why="it has no «version»")
         if PERMISSIONS[self.verb] not in self.permissions:
             raise NotAllowed(user=self.user, permission=PERMISSIONS[self.verb])
 
@@ -89,6 +96,8 @@ async def command_run(
     verb = command.verb
     try:
         row = door.row(run)
+        if verb in MIGRATIONS:
+            return await _migrate_one(door, command, row, dry_run=dry_run)
         offered = moves(door.reading(row), permissions=command.permissions, settings=door.settings)
         allowed = {move.verb for move in offered}
         if verb not in allowed and not (verb == "signal" and "pause" in allowed):
@@ -101,6 +110,20 @@ async def command_run(
         raise
     except PenstockError as error:
         return Refusal(run, error.code, error.message)
+    return None
+
+
+async def _migrate_one(door: Runs, command: BulkCommand, row: RunRow, *, dry_run: bool) -> Refusal | None:
+    """To another version, or back to the one before. What is on that version already is refused."""
+    reading = await door.reading_ahead(row.id)
+    move = Move(to=command.to) if command.verb == "migrate" else way_back(door, reading)
+    if move.to == reading.net.hash:
+        return Refusal(row.id, MigrationBlocked.code, "it is on this version already")
+    planned_move = planned(door, reading, move)
+    if planned_move.obstacles:
+        return Refusal(row.id, MigrationBlocked.code, "; ".join(planned_move.obstacles))
+    if not dry_run:
+        await door.migrate(row.id, move)
     return None
 
 

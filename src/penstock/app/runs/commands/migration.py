@@ -7,14 +7,19 @@ from typing import Any
 
 import msgspec
 
+from penstock.app.releases.triggers import active_release
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.reading import RunReading
-from penstock.errors import MigrationBlocked, NothingToUndo
+from penstock.errors import MigrationBlocked, NothingToUndo, ReleaseNotFound
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.migrate import plan
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.compiled import CEdge, CNode, Compiled
+from penstock.store.releases import ReleaseRow
+
+#: versions that somebody has approved
+IN_FORCE = ("approved", "active", "deprecated")
 
 
 class Migration(msgspec.Struct, kw_only=True):
@@ -46,6 +51,22 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
     def command(self) -> C.Command:
         return C.migrate(self.to, dict(self.nodes), dict(self.edges), puts=self.puts, drops=self.drops)
+
+
+def approved_release(door: Queries, name: str, version: int | None) -> ReleaseRow:
+    """A version that somebody has approved: no other is put in force for a run that goes on either. Raises
+    ReleaseNotFound, MigrationBlocked."""
+    if version is not None:
+        row = door.store.release(door.tenant, name, version)
+    else:
+        row = active_release(door.store, door.tenant, name) or next(
+            reversed(door.store.releases(door.tenant, name)), None
+        )
+    if row is None:
+        raise ReleaseNotFound(name=name, version=version)
+    if row.status not in IN_FORCE:
+        raise MigrationBlocked(why=f"version {row.version} is {row.status}")
+    return row
 
 
 def planned(door: Queries, reading: RunReading, move: Move) -> Migration:

@@ -19,6 +19,7 @@ from penstock.net.compiled import CNode, Compiled
 PERMISSIONS = {
     "signal": "run.steer", "pause": "run.steer", "resume": "run.steer", "retry": "run.steer", "restart": "run.steer",
     "cancel": "run.steer", "cancel_boundary": "run.steer", "compensate": "run.steer", "fork": "run.start",
+    "migrate": "run.edit", "undo_migration": "run.edit",
     "resolve": "run.edit", "skip": "run.edit", "edit_variable": "run.edit", "approve": "inbox.decide",
     "reject": "inbox.decide", "judge": "inbox.decide", "respond": "inbox.decide",
 }  # fmt: skip

@@ -119,9 +119,7 @@ class _Reader:
             self._refuse(f"an element has more than {MAX_ATTRIBUTES} attributes")
         space, local, prefix = self._split(name)
         at = self.parser
-        node = XmlElement(
-            space, local, prefix, at.CurrentLineNumber, at.CurrentColumnNumber + 1, at.CurrentByteIndex
-        )
+        node = XmlElement(space, local, prefix, at.CurrentLineNumber, at.CurrentColumnNumber + 1, at.CurrentByteIndex)
         for key, value in attributes.items():
             of, attribute, _ = self._split(key)
             node.attributes[of, attribute] = value

@@ -33,6 +33,10 @@ def answerable(context: LoweringContext, trigger: Trigger, base: dict[str, Any],
         id=after_id, origin=context.id, label=context.element.name, scope=item.scope, join=MERGE, sets=KEEP_OUTPUT
     )
     return Fragment(
-        (item, after), item.id, after_id, item.id, item.id,
+        (item, after),
+        item.id,
+        after_id,
+        item.id,
+        item.id,
         (link(item.id, after_id), link(item.id, after_id, port=_MESSAGE)),
     )

@@ -209,7 +209,11 @@ def lower_boundary(context: LoweringContext) -> Fragment:
         for port, one in border_ports(context)
     ]
     return Fragment(
-        (*each, Node(**base)), context.id, context.id, context.id, context.id,
+        (*each, Node(**base)),
+        context.id,
+        context.id,
+        context.id,
+        context.id,
         tuple(link(node.id, context.id) for node in each),
     )
 

@@ -31,9 +31,7 @@ def find(drawing: CheckedDrawing) -> Iterator[Todo]:
             yield element_todo(KIND, process, element, message, _HINT, proposals=proposals, form=_FORM)
         elif not by_machine(f) and not f.agent and f.bpmn == "serviceTask" and "agent_mode" not in element.raw:
             message = f"Nothing says what does {process.drawn(element)}, so a person has to."
-            yield element_todo(
-                KIND, process, element, message, _HINT, required=False, proposals=proposals, form=_FORM
-            )
+            yield element_todo(KIND, process, element, message, _HINT, required=False, proposals=proposals, form=_FORM)
 
 
 def answer(drawing: Drawing, at: TodoPlace, given: dict[str, Any]) -> Drawing:

@@ -1,0 +1,1 @@
+"""Process mining: what runs and imported logs show of a process, and the models that are proposed from them."""
