@@ -192,15 +192,16 @@ def diff(**changed: Any) -> dict[str, Any]:
         "approval_status": "pending", "algorithm": "inductive", "period": PERIOD, "cases": CASES, "events": 8623,
         "precision": 0.93, "sound": True, "base_bpmn": bpmn(_NEW), "model_bpmn": bpmn(_GONE), "merged_bpmn": bpmn(set()),
         "changes": [
-            _change("added", "Back to Find cause", "Return path from “Whose?” when evidence is missing", ["back"], 32, 198),
-            _change("changed", "Notify beside Pay", "“Pay?” is inclusive, both meet in a new join", ["paid", "f13"], 8, 882),
-            _change("removed", "Site visit", "Step and both flows. Nobody went there in 90 days", ["visit", "f16", "f17"], 0, None),
-            _change("added", "Join before the end", "What Notify and Pay lead to", ["both", "n1", "n2", "n3"], 1002, None),
-            _change("removed", "Notify after Pay", "Pay no longer leads to Notify", ["f14", "f15"], 1002, None),
+            _change("added", "path_back", (FIND, JUDGE), ["back"], 32, 198),
+            _change("changed", "beside", (NOTIFY, PAY), ["paid", "f13"], 8, 882),
+            _change("removed", "step_removed", ("Site visit",), ["visit", "f16", "f17"], 0, None),
+            _change("added", "other", (NOTIFY, PAY), ["both", "n1", "n2", "n3"], 1002, None),
+            _change("removed", "other", (PAY, NOTIFY), ["f14", "f15"], 1002, None),
         ],
         "replay": {
             "cases": CASES, "base_fit": 1164, "model_fit": 1204,
             "still": [{"kind": "skipped", "activity": INSPECT, "before": CLASSIFY, "after": FIND, "cases": 56}],
+            "rules": [True],
         },
         "saved_ms_per_week": 18 * HOUR,
         "approvers": {"permission": "process.model.approve", "mine": True, "needs_two": True, "by_author": False},
@@ -213,8 +214,11 @@ def diff(**changed: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _change(kind: str, title: str, detail: str, elements: list[str], cases: int, minutes: int | None) -> dict[str, Any]:
+def _change(
+    kind: str, shape: str, names: tuple[str, ...], elements: list[str], cases: int, minutes: int | None
+) -> dict[str, Any]:
+    title, detail = f"{shape}: {' · '.join(names)}", "Changed: the ways around them."
     return {
-        "kind": kind, "title": title, "detail": detail, "elements": elements, "cases": cases,
-        "saved_ms_per_week": None if minutes is None else minutes * MINUTE, "facts": {},
+        "kind": kind, "shape": shape, "activities": list(names), "title": title, "detail": detail,
+        "elements": elements, "cases": cases, "saved_ms_per_week": None if minutes is None else minutes * MINUTE,
     }  # fmt: skip

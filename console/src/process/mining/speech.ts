@@ -3,7 +3,7 @@ import { useWords, type Words } from "../../words";
 import { en } from "../../words/en";
 import type { Format } from "../../words/format";
 import { ko, type Dictionary } from "../../words/ko";
-import type { ActivityStats, MiningMap, StillDeviating } from "./types";
+import type { ActivityStats, MiningMap, ModelChange, StillDeviating } from "./types";
 import { agentShare } from "./map/scale";
 import { miningEn } from "./words.en";
 import { miningKo, type MiningWords } from "./words.ko";
@@ -46,4 +46,11 @@ export function periodText({ period: { from, to } }: Pick<MiningMap, "period">, 
   if (!from || !to) return m.always;
   const days = Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000));
   return `${f.days(from, to)} (${m.days(days)})`;
+}
+
+/** What a change is called, and what it says: by its shape, else in the server's words. */
+export function changeText({ shape, activities, title, detail, cases }: ModelChange, m: Says): { title: string; detail: string } {
+  const word = shape === "other" || (shape === "step_removed" && cases > 0) ? undefined : m.diff.change[shape];
+  const [named = title, said = detail] = word && activities.length > 0 ? word(activities) : [];
+  return { title: named, detail: said };
 }

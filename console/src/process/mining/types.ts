@@ -131,9 +131,14 @@ export interface MiningLog {
 
 export type ChangeKind = "added" | "removed" | "changed";
 
+export type ChangeShape = "path_back" | "optional" | "beside" | "step_added" | "step_removed" | "other";
+
 /** One row of the difference; it may cover several elements. */
 export interface ModelChange {
   kind: ChangeKind;
+  /** What its title and detail are made of, for other languages; "other" has only the server's words. */
+  shape: ChangeShape;
+  activities: string[];
   title: string;
   detail: string;
   elements: string[];
@@ -160,7 +165,8 @@ export interface ModelDiff {
   model_bpmn: string;
   merged_bpmn: string;
   changes: ModelChange[];
-  replay: { cases: number; base_fit: number; model_fit: number; still: StillDeviating[] };
+  /** `rules`: which of the deviations go past a control, which is never learned. */
+  replay: { cases: number; base_fit: number; model_fit: number; still: StillDeviating[]; rules?: boolean[] };
   saved_ms_per_week: number | null;
   approvers: { permission: string; mine: boolean; needs_two: boolean; by_author: boolean };
   running: { total: number; looked_at: number; can_move: number; cannot: { reason: string; count: number }[]; at: { activity: string; count: number }[] };

@@ -2,7 +2,7 @@
 import { CircleAlert, ShieldCheck } from "lucide-react";
 import type { ReactNode } from "react";
 import { Badge } from "../../../components";
-import { useMiningWords } from "../speech";
+import { changeText, useMiningWords } from "../speech";
 import type { ModelDiff } from "../types";
 import { KIND_ICON, KIND_TONE } from "./DiffDrawing";
 
@@ -16,12 +16,13 @@ export function ChangeRows({ diff, chosen, onChoose }: { diff: ModelDiff; chosen
       <ul>
         {diff.changes.map((change, number) => {
           const Icon = KIND_ICON[change.kind];
+          const { title, detail } = changeText(change, m);
           return (
             <li key={number}>
               <button type="button" data-change={number} aria-pressed={number === chosen} onClick={() => onChoose(number === chosen ? null : number)}>
                 <i className={`mine-badge ${KIND_TONE[change.kind]}`} aria-hidden><Icon size={12} strokeWidth={2.8} /></i>
-                <b>{change.title}</b>
-                <span className="mine-detail dim"><span className="sr">{d.kinds[change.kind]}. </span>{change.detail}</span>
+                <b>{title}</b>
+                <span className="mine-detail dim"><span className="sr">{d.kinds[change.kind]}. </span>{detail}</span>
                 <span className="mine-seen mine-runs"><span className="sr">{d.seenIn} </span>{d.runs(f.number(change.cases))}</span>
                 <span className="mine-saves"><span className="sr">{d.saves} </span>{change.saved_ms_per_week === null ? "–" : f.duration(change.saved_ms_per_week)}</span>
               </button>

@@ -8,7 +8,7 @@ import { Link } from "../../../shell/router";
 import { may, useSession } from "../../../shell/session";
 import { Rich } from "../../../words/rich";
 import { MINING_PAGE } from "../requests";
-import { deviationTitle, percentOf, useMiningWords } from "../speech";
+import { changeText, deviationTitle, percentOf, useMiningWords } from "../speech";
 import type { ModelDiff } from "../types";
 import { ApproveModel, RejectModel } from "./Decide";
 import { MoveDialog, MoveProgress, useMoving } from "./MoveRuns";
@@ -44,7 +44,7 @@ export function DecisionPanel({ diff }: { diff: ModelDiff }): ReactNode {
 function Fits({ diff }: { diff: ModelDiff }): ReactNode {
   const { m, f } = useMiningWords();
   const d = m.diff;
-  const { cases, base_fit: base, model_fit: model, still } = diff.replay;
+  const { cases, base_fit: base, model_fit: model, still, rules } = diff.replay;
   const share = (fit: number) => (cases > 0 ? fit / cases : 1);
   return (
     <section>
@@ -53,7 +53,7 @@ function Fits({ diff }: { diff: ModelDiff }): ReactNode {
       <dl className="mine-compare">
         {([[diff.base_version, base, "mine-base-bar"], [nextVersion(diff), model, "mine-model-bar"]] as const).map(([version, fit, bar]) => <div key={version}><dt>v{version}</dt><dd><i className="mine-track" aria-hidden><i className={bar} style={{ width: `${100 * share(fit)}%` }} /></i><span className="dim">{f.number(fit)}</span><b>{percentOf(share(fit), f)}</b></dd></div>)}
       </dl>
-      <p className="mine-still">{model >= cases ? d.allFit : <><Rich text={d.stillNot(f.number(cases - model))} /> {still.map((deviation) => deviationTitle(deviation, m)).join(", ")}.{still.some(({ kind }) => kind === "skipped") && d.rule} <Link to={`${MINING_PAGE}/${encodeURIComponent(diff.id)}`}>{d.seeRuns}</Link></>}</p>
+      <p className="mine-still">{model >= cases ? d.allFit : <><Rich text={d.stillNot(f.number(cases - model))} /> {still.map((deviation) => deviationTitle(deviation, m)).join(", ")}.{rules?.some(Boolean) && d.rule} <Link to={`${MINING_PAGE}/${encodeURIComponent(diff.id)}`}>{d.seeRuns}</Link></>}</p>
     </section>
   );
 }
@@ -69,7 +69,7 @@ function Saved({ diff }: { diff: ModelDiff }): ReactNode {
         <>
           <p className="mine-saved"><Rich text={d.saved(f.duration(sum))} /></p>
           <p className="mine-parts" aria-hidden>{saving.map(({ kind, saved_ms_per_week: saved }, i) => <i key={i} className={`mine-part-${kind}`} style={{ flexGrow: saved ?? 0 }} />)}</p>
-          <dl className="mine-sums">{saving.map(({ title, saved_ms_per_week: saved }, i) => <div key={i}><dt>{title}</dt><dd>{f.duration(saved ?? 0)}</dd></div>)}</dl>
+          <dl className="mine-sums">{saving.map((change, i) => <div key={i}><dt>{changeText(change, m).title}</dt><dd>{f.duration(change.saved_ms_per_week ?? 0)}</dd></div>)}</dl>
         </>
       )}
     </section>

@@ -5,7 +5,7 @@ import { createPortal } from "react-dom";
 import { middleOf, type Drawn, type Element } from "../../bpmn/elements";
 import { useViewer, ZoomTools } from "../../bpmn/viewer";
 import { STEP_MS, type ReplayToken } from "../replay";
-import { useMiningWords } from "../speech";
+import { changeText, useMiningWords } from "../speech";
 import { flowsOf, type ChangeKind, type MiningMap, type ModelDiff } from "../types";
 import { classesOf, isShown, marksOf, type ElementMark, type Look } from "./changeMarks";
 import { countsOf, lineOf, waysOf } from "./ways";
@@ -42,11 +42,12 @@ export default function DiffDrawing({ diff, look, chosen, counted, tokens, onCho
     return waysOf(drawn, ({ id }) => !away.has(id));
   }, [drawn, marks, look]);
   const counts = useMemo(() => (ways && counted ? countsOf(ways, counted.flows) : null), [ways, counted]);
+  const titleOf = (number: number) => { const change = diff.changes[number]; return change ? changeText(change, m).title : ""; };
   return (
     <div className="net bpmn mine-drawing" role="group" aria-label={m.diff.canvas}>
       <div className="bpmn-canvas" ref={wrap} aria-busy={!drawn} />
       {drawn && <ZoomTools drawn={drawn} zoom={zoom} />}
-      {drawn && look === "diff" && marks.filter(({ element }) => !element.waypoints).map(({ element, kind, change }) => createPortal(<Badge kind={kind} on={change === chosen} label={`${m.diff.kinds[kind]}: ${diff.changes[change]?.title ?? ""}`} onPress={() => onChoose(change)} />, drawn.spot(element, "change", { left: element.width ?? 0, top: 0 }), `badge ${element.id}`))}
+      {drawn && look === "diff" && marks.filter(({ element }) => !element.waypoints).map(({ element, kind, change }) => createPortal(<Badge kind={kind} on={change === chosen} label={`${m.diff.kinds[kind]}: ${titleOf(change)}`} onPress={() => onChoose(change)} />, drawn.spot(element, "change", { left: element.width ?? 0, top: 0 }), `badge ${element.id}`))}
       {drawn && look === "diff" && !counts && diff.changes.map((change, number) => {
         const box = chipBox(drawn, marks.filter((mark) => mark.change === number));
         return box && createPortal(<button type="button" tabIndex={-1} className={`mine-chip mine-chip-${change.kind}`} onClick={() => onChoose(number)}>{m.diff.chip(f.number(change.cases), f.number(diff.cases))}</button>, box, `chip ${number}`);

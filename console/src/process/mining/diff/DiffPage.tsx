@@ -11,7 +11,7 @@ import { Link, setSearch, useParam, useSearch } from "../../../shell/router";
 import { Rich } from "../../../words/rich";
 import { useReplay } from "../replay";
 import { diffPath, mapPath, MINING_PAGE } from "../requests";
-import { periodText, ratioOf, useMiningWords } from "../speech";
+import { changeText, periodText, ratioOf, useMiningWords } from "../speech";
 import type { MiningMap, ModelDiff } from "../types";
 import { ChangeRows } from "./ChangeRows";
 import type { Look } from "./changeMarks";
@@ -133,7 +133,7 @@ function ChangeList({ diff, failed }: { diff: ModelDiff; failed: boolean }): Rea
         <table className="mine-table">
           <caption>{d.changes(diff.changes.length)}</caption>
           <thead><tr><th scope="col">{d.looks}</th><th scope="col">{d.diff}</th><th scope="col" className="num">{d.seenIn}</th><th scope="col" className="num">{d.saves}</th></tr></thead>
-          <tbody>{diff.changes.map((change, i) => <tr key={i}><th scope="row">{d.kinds[change.kind]}: {change.title}</th><td>{change.detail} <span className="mono dim">{change.elements.join(", ")}</span></td><td className="num" data-label={d.seenIn}>{d.runs(f.number(change.cases))}</td><td className="num" data-label={d.saves}>{change.saved_ms_per_week === null ? "–" : f.duration(change.saved_ms_per_week)}</td></tr>)}</tbody>
+          <tbody>{diff.changes.map((change, i) => <tr key={i}><th scope="row">{d.kinds[change.kind]}: {changeText(change, m).title}</th><td>{changeText(change, m).detail} <span className="mono dim">{change.elements.join(", ")}</span></td><td className="num" data-label={d.seenIn}>{d.runs(f.number(change.cases))}</td><td className="num" data-label={d.saves}>{change.saved_ms_per_week === null ? "–" : f.duration(change.saved_ms_per_week)}</td></tr>)}</tbody>
         </table>
       </section>
     </div>

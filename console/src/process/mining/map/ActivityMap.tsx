@@ -126,10 +126,11 @@ const Step = memo(function Step({ activity, x, y, mode, most, narrow, off, bad, 
   const strip = mode === "people" ? { background: `linear-gradient(to top, var(--mine-agent) ${100 * (share ?? 0)}%, var(--mine-human) 0)` } : undefined;
   const classes = ["mine-step", `mine-work-${workStep(activity.median_work_ms)}`, `mine-times-${countStep(activity.count, most)}`, narrow && "mine-narrow", off && "mine-off", bad && "mine-bad"];
   return (
-    <button type="button" className={classes.filter(Boolean).join(" ")} data-step={activity.name} style={{ left: x, top: y, width: NODE_WIDTH, height: NODE_HEIGHT }} aria-label={m.node(activity.name, f.number(activity.count), work, whoText(activity, m, f))} title={`${activity.name} · ${whoText(activity, m, f)}`} aria-pressed={focused} onClick={() => onFocus(focused ? null : activity.name)} onKeyDown={(event) => onMove(activity.name, event)}>
+    <button type="button" className={classes.filter(Boolean).join(" ")} data-step={activity.name} style={{ left: x, top: y, width: NODE_WIDTH, height: NODE_HEIGHT }} title={`${activity.name} · ${whoText(activity, m, f)}`} aria-pressed={focused} onClick={() => onFocus(focused ? null : activity.name)} onKeyDown={(event) => onMove(activity.name, event)}>
       <i style={strip} aria-hidden />
       <Icon size={15} strokeWidth={1.9} aria-hidden />
-      <span className="mine-step-text" aria-hidden><b>{activity.name}</b><span>{m.times(f.number(activity.count))} · {work}</span></span>
+      <span className="mine-step-text"><b>{activity.name}</b><span>{m.times(f.number(activity.count))} · {work}</span></span>
+      <span className="sr">, {whoText(activity, m, f)}</span>
     </button>
   );
 });

@@ -33,7 +33,7 @@ function DeviationRow({ deviation, number, most }: { deviation: Deviation; numbe
   const on = chosen === String(number);
   return (
     <li>
-      <button type="button" className="mine-deviation" aria-pressed={on} aria-label={`${c.open(title)}, ${c.runs(f.number(deviation.cases))}`} onClick={() => setSearch({ deviation: on ? null : String(number), variant: null })}>
+      <button type="button" className="mine-deviation" aria-pressed={on} title={c.open(title)} onClick={() => setSearch({ deviation: on ? null : String(number), variant: null })}>
         <b>{title}</b><span className="mine-runs">{c.runs(f.number(deviation.cases))}</span>
         <span className="dim">{deviation.before || m.begin} → {deviation.activity}</span>
         {deviation.in_discovered !== null && <span className={deviation.in_discovered ? "ink-done" : "dim"}>{deviation.in_discovered ? c.inNew : c.notInNew}</span>}
