@@ -12,7 +12,8 @@ from tests.contract.store_suite import Kit
 def a_log(id: str = "a", **more: Any) -> EventLogRow:
     given: dict[str, Any] = {
         "tenant": "t", "id": id, "name": "claims.xes", "process": None, "sha256": id * 4, "size": 9, "cases": 2,
-        "events": 5, "begin_at": 1, "end_at": 8, "reading": None, "added_by": "kim", "added_at": 10, "body": b"\x1f\x8b\x00",
+        "events": 5, "begin_at": 1, "end_at": 8, "reading": None, "added_by": "kim", "added_at": 10,
+        "body": b"\x1f\x8b\x00",
     }  # fmt: skip
     return EventLogRow(**{**given, **more})
 

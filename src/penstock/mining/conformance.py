@@ -64,7 +64,7 @@ def conformance(
             replayer.most = min(MOST_STATES, most)
             explanation = replayer.explain(case)
             most -= replayer.looked_at
-            named = name_deviations(case, explanation, model.labels)
+            named = name_deviations(case, explanation, model.labels, replayer.fits)
             tally.deviating_case(number, cases, named.deviations, named.places)
             tally.cost += explanation.cost * cases
         tally.worst += (len(case) + replayer.shortest()) * cases

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from penstock.mining.replay import Explanation, Move
@@ -32,13 +32,18 @@ class NamedDeviations(NamedTuple):
     places: tuple[int, ...]
 
 
-def name_deviations(case: Sequence[str], explanation: Explanation, known: frozenset[str]) -> NamedDeviations:
-    """`known`: the activities of the model."""
+def name_deviations(
+    case: Sequence[str], explanation: Explanation, known: frozenset[str], fits: Callable[[Sequence[str]], bool]
+) -> NamedDeviations:
+    """`known`: the activities of the model; `fits`: does another case fit it?"""
     moves = [move for move in explanation.moves if move.kind != "sync"]
     done = {move.activity for move in explanation.moves if move.kind == "sync"}
     found: list[tuple[int, CaseDeviation]] = []
     places: set[int] = set()
     moved, moves = _moved(case, moves, explanation.moves)
+    if len(moves) == 1 and not moved and moves[0].kind == "log" and moves[0].activity in known - done:
+        moved = _misplaced(case, moves[0].at, fits)
+        moves = [] if moved else moves
     for at, deviation in moved:
         found.append((at, deviation))
         places.add(at)
@@ -69,6 +74,19 @@ def name_deviations(case: Sequence[str], explanation: Explanation, known: frozen
 def _beside(case: Sequence[str], move: Move) -> tuple[str, str]:
     following = move.at + (move.kind == "log")
     return case[move.at - 1] if move.at else "", case[following] if following < len(case) else ""
+
+
+def _misplaced(case: Sequence[str], at: int, fits: Callable[[Sequence[str]], bool]) -> list[tuple[int, CaseDeviation]]:
+    """The one event that deviates, where the case would fit with it at another place: the nearest one."""
+    rest = [*case[:at], *case[at + 1 :]]
+    for place in sorted(range(len(case)), key=lambda place: abs(place - at)):
+        if place == at or not fits([*rest[:place], case[at], *rest[place:]]):
+            continue
+        if place < at:  # what was done there was too early
+            before = case[place - 1] if place else ""
+            return [(place, CaseDeviation("order", case[place], before, case[at]))]
+        return [(at, CaseDeviation("order", case[at], case[at - 1] if at else "", rest[at]))]
+    return []
 
 
 def _moved(

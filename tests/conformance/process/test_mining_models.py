@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from penstock.app.process.mining.conformance import check_conformance
+from penstock.app.process.mining.model_diff import model_diff
 from penstock.app.process.mining.proposal import can_run, propose_model
 from penstock.app.process.mining.tree_definition import tree_definition
+from penstock.mining.activity_map import activity_map
 from penstock.mining.conformance import conformance
+from penstock.mining.event import Case, Event
 from penstock.mining.flow_model import tree_model
 from penstock.mining.inductive_miner import discover_tree
 from tests.conformance.process.make import event, gateway, in_a_file, process, service, task
@@ -148,6 +151,35 @@ def test_a_proposal_keeps_the_base_and_adds_what_happened() -> None:
     assert propose_model(CLAIM, {(R, S, P, N): 40}).definition["transitions"] == CLAIM["transitions"]
 
 
+def test_an_optional_step_comes_beside_what_follows_it() -> None:
+    """Console 14.8, picture mining-diff: «Pay?» becomes inclusive, Notify comes in any case, and both meet in a join."""
+    base = process(
+        [task("a"), gateway("whose", conditions={"ours": "x == 1", "theirs": "x == 2"}), task("grant"),
+         gateway("pay", conditions={"yes": "y == 1", "no": "y == 2"}), task("money"), task("tell")],
+        ["a>whose", ("whose>grant", {"name": "ours"}), ("whose>tell", {"name": "theirs"}), "grant>pay",
+         ("pay>money", {"name": "yes"}), ("pay>tell", {"name": "no"}), "money>tell"],
+    )  # fmt: skip
+    log = {("a", "grant", "money", "tell"): 80, ("a", "grant", "tell"): 20, ("a", "tell"): 20}
+    made = propose_model(base, {**log, ("a", "grant", "tell", "money"): 8})
+    assert made.conformance.fitting == 128 and made.conformance.precision > 0.8
+    changed = {one["id"]: one for one in made.definition["gateways"]}
+    assert changed["pay"]["type"] == "inclusiveGateway" and changed["pay"]["conditions"]["yes"] == "y == 1"
+    assert changed["whose"] == base["gateways"][0]
+    assert made.definition["activities"] == base["activities"] and can_run(made.definition)
+
+
+def test_a_way_is_not_taken_out_where_a_run_could_get_stuck() -> None:
+    """P-7.5.1: of three conditions without a default each is needed; with a default one may go."""
+    ways = ["g>a", "g>b", "g>c", "a>e", "b>e", "c>e"]
+    elements = [task("a"), task("b"), task("c"), task("e")]
+    needed = process([gateway("g", conditions={"a": "x == 1", "b": "x == 2", "c": "x == 3"}), *elements], ways)
+    free = process([gateway("g", conditions={"a": "x == 1", "b": "x == 2", "default": "c"}), *elements], ways)
+    log = {("a", "e"): 60, ("c", "e"): 60}
+    assert len(propose_model(needed, log).definition["activities"]) == 4
+    assert [one["id"] for one in propose_model(free, log).definition["activities"]] == ["a", "c", "e"]
+    assert len(propose_model(free, {("a", "e"): 20, ("c", "e"): 20}).definition["activities"]) == 4
+
+
 @pytest.mark.parametrize(
     ("control", "learned"),
     [
@@ -211,3 +243,72 @@ def test_activities_of_the_base_keep_what_is_said_of_them() -> None:
     base = {one["name"]: one for one in CLAIM["activities"]}
     assert all(one == base[one["name"]] for one in made["activities"])
     assert can_run(made)
+
+
+# ---- what a model would change ---------------------------------------------------------------------------------------
+
+HOUR = 3_600_000
+
+
+def history(cases: dict[tuple[str, ...], int]) -> list[Case]:
+    """Every step waits 2 hours and takes 1; Notify waits 4; a case begins every hour, one after the other."""
+    found = []
+    for number, case in enumerate(case for case, count in cases.items() for _ in range(count)):
+        at, events = number * HOUR, []
+        for name in case:
+            started = at + (4 if name == N else 2) * HOUR
+            at = started + HOUR
+            events.append(Event(name, at, started, "kim", "MANUAL"))
+        found.append(Case(f"c{number}", tuple(events)))
+    return found
+
+
+def test_a_diff_tells_each_change_with_its_evidence() -> None:
+    """Console 14.8-9, P-7.2.2: three changes, the cases behind each, and the hours a week that they would save."""
+    made = propose_model(CLAIM, CLAIMS)
+    found = activity_map(history(CLAIMS))
+    diff = model_diff(CLAIM, made.definition, CLAIMS, found)
+    assert [(one.kind, one.shape, one.activities, one.cases) for one in diff.changes] == [
+        ("added", "path_back", (C, D), 32), ("changed", "beside", (N, P), 8), ("removed", "step_removed", ("Site visit",), 0),
+    ]  # fmt: skip
+    assert (diff.base_fit, diff.model_fit, diff.cases, diff.sound) == (1100, 1140, 1197, True)
+    assert [(one.kind, one.activity, rule) for one, rule in zip(diff.still_not, diff.rules, strict=True)] == [
+        ("skipped", I, True), ("missing_end", N, False),
+    ]  # fmt: skip
+    assert found.begin is not None and found.end is not None
+    weeks = (found.end - found.begin) / (7 * 24 * HOUR)
+    back, beside, gone = diff.changes
+    assert back.saved_ms_per_week == round(32 * 3 * HOUR / weeks)  # three steps before «Find cause», 1 h each
+    assert beside.saved_ms_per_week == round(1196 * 3 * HOUR / weeks)  # Pay takes 2 h + 1 h, Notify 4 h + 1 h
+    assert gone.saved_ms_per_week is None
+    assert beside.title == "«Notify customer» beside «Pay»"
+    known = {one["id"] for model in (CLAIM, made.definition) for part in ("activities", "gateways", "events", "transitions")
+             for one in model[part]}  # fmt: skip
+    assert all(set(one.elements) <= known for one in diff.changes)
+
+
+def test_a_diff_of_equal_models_is_empty() -> None:
+    """P-7.2.2."""
+    diff = model_diff(CLAIM, CLAIM, CLAIMS, activity_map(history(CLAIMS)))
+    assert diff.changes == () and diff.base_fit == diff.model_fit == 1100
+
+
+def test_a_diff_tells_a_new_step_and_one_that_may_be_left_out() -> None:
+    """Console 14.8."""
+    base = process([task("a"), task("b"), task("c")], ["a>b", "b>c"])
+    log = {tuple("abc"): 90, tuple("ac"): 20, tuple("abxc"): 7}
+    diff = model_diff(base, propose_model(base, log).definition, log, activity_map(history(log)))
+    told = {(one.shape, one.activities, one.cases) for one in diff.changes}
+    assert told == {("optional", ("b",), 20), ("step_added", ("x",), 7)}
+
+
+def test_an_unsound_model_is_reported_and_a_foreign_one_can_be_compared() -> None:
+    """P-7.5.1: a model of somebody else in which a join waits for ever."""
+    stuck = process(
+        [task("a"), gateway("g", conditions={"b": "x == 1", "default": "c"}), task("b"), task("c"),
+         gateway("j", "parallel"), task("d")],
+        ["a>g", "g>b", "g>c", "b>j", "c>j", "j>d"],
+    )  # fmt: skip
+    log = {tuple("abd"): 3}
+    diff = model_diff(LINE, stuck, log, activity_map(history(log)))
+    assert not diff.sound and diff.model_fit == 0 and diff.changes

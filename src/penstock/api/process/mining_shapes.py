@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -10,6 +10,8 @@ from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.problems import FoundOut
 from penstock.api.process.definition_shapes import Name
 from penstock.api.time_fields import Moment
+from penstock.app.process.mining.model_diff import Change
+from penstock.app.process.mining.model_evidence import Still
 from penstock.app.process.mining.overview import MinedLine, PendingModel
 from penstock.mining.activity_map import ActivityStats, Bottleneck, FlowStats, Handover, Rework
 
@@ -30,7 +32,7 @@ class LogAsked(RequestBody):
     content_base64: Annotated[str, Field(min_length=1, max_length=400_000_000)]
     process: Name | None = Field(None, description="The process whose cases they are.")
     columns: dict[ColumnOf, Name] = Field(
-        {}, max_length=9, description="Of CSV: the names of columns, where they do not say by themselves what they hold."
+        {}, max_length=9, description="Of CSV: the names of columns that do not say by themselves what they hold."
     )
     zone: Annotated[str, Field(max_length=64)] | None = Field(
         None, description="What times without a zone mean.", examples=["Asia/Seoul"]
@@ -178,24 +180,18 @@ class ModelProposed(ResponseBody):
     changes: int
 
 
-class ModelChangeOut(ResponseBody):
-    """`cases` are the evidence. `saved_ms_per_week` is null where nothing tells."""
+class ModelChangeOut(ResponseBody, of=Change):
+    """`shape` and `activities` are what title and detail say in English. `elements` are ids of either model, `cases`
+    the evidence; `saved_ms_per_week` is null where nothing tells."""
 
     kind: str = Field(examples=["added", "removed", "changed"])
-    title: str
-    detail: str
-    elements: list[str]
-    cases: int
-    saved_ms_per_week: int | None
-    facts: dict[str, Any]
+    shape: str = Field(examples=["path_back", "optional", "beside", "step_added", "step_removed", "other"])
 
 
-class StillOut(ResponseBody):
-    kind: str
-    activity: str
-    before: str
-    after: str
-    cases: int
+class StillOut(ResponseBody, of=Still):
+    """`rule`: it goes past a control, which is never learned."""
+
+    kind: str = Field(examples=["skipped", "repeated", "unknown", "order", "missing_end"])
 
 
 class ReplayOut(ResponseBody):

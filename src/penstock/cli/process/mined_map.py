@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from penstock.app.process.mining.change_words import deviation_words
 from penstock.app.process.mining.map_drawing import map_picture, span
 from penstock.app.process.mining.overview import MinedMap, kind_of, share
 from penstock.cli.net_text import coloured
 from penstock.cli.output import TONES, console, moment, say
 from penstock.errors import BadInput
-from penstock.mining.conformance import Deviation
 
 _VARIANTS, _DEVIATIONS, _HANDOVERS = 10, 8, 3
 _BAR = 20
@@ -88,17 +88,6 @@ def _print_conformance(mined: MinedMap) -> None:
     if mined.pending is not None:
         waiting = f"{mined.pending.changes} changes, {mined.pending.would_fit:,} cases would fit"
         say(("  a model waits: ", TONES["held"]), f"{waiting}: penstock mine diff {row.name}")
-
-
-def deviation_words(each: Deviation) -> str:
-    between = f"{each.before or 'the begin'} → {each.after or 'the end'}"
-    return {
-        "skipped": f"{each.activity} is left out ({between})",
-        "repeated": f"back to {each.activity} ({between})",
-        "unknown": f"{each.activity} is no activity of the model ({between})",
-        "order": f"{each.activity} at another place ({between})",
-        "missing_end": f"{each.activity} does not come any more (after {each.before or 'the begin'})",
-    }[each.kind]
 
 
 def write_svg(mined: MinedMap, file: Path, paths: int) -> None:

@@ -28,7 +28,7 @@ from penstock.cli.drive import attached, driving_or_attached, until_done
 from penstock.cli.identity import By, Claimed, identify
 from penstock.cli.options import STORE, Json, SelectedTenant, Store
 from penstock.cli.output import DONE, TONES, print_json, print_list, say
-from penstock.cli.process.mined_map import deviation_words, print_map, read_bytes, write_file, write_svg
+from penstock.cli.process.mined_map import print_map, read_bytes, write_file, write_svg
 from penstock.cli.settings import read_settings
 from penstock.errors import BadInput
 from penstock.host.limits import Limits
@@ -267,7 +267,8 @@ def _print_evidence(found: Evidence) -> None:
     replay = found.replay
     say(f"  fit: {replay.base_fit:,} of {replay.cases:,} before, {replay.model_fit:,} after")
     for each in replay.still[:5]:
-        say((f"    still not: {deviation_words(each)}, {each.cases:,} cases", "bright_black"))
+        rule = ", which is a rule and is not unlearned" if each.rule else ""
+        say((f"    still not: {each.title}, {each.cases:,} cases{rule}", "bright_black"))
     if found.saved_ms_per_week:
         say(f"  saves {span(found.saved_ms_per_week)} a week")
     running = found.running

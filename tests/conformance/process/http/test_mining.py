@@ -14,6 +14,7 @@ from tests.api.sites import STORES
 from tests.conformance.process.http.world import Case, World, world
 from tests.conformance.process.make import process, task
 
+OWNER = "owner@example.com"
 #: how many cases have gone which way, and how long they waited before each activity, in minutes
 WAYS = {"Ask,Look,Pay": 60, "Ask,Look,Look,Pay": 12, "Ask,Pay": 8}
 WAIT_MIN = {"Ask": 0, "Look": 30, "Pay": 600}
@@ -33,7 +34,7 @@ def log_of(ways: dict[str, int] | None = None) -> bytes:
         for _ in range(count):
             minute = number * 60
             for activity in way.split(","):
-                minute += WAIT_MIN[activity]
+                minute += WAIT_MIN.get(activity, 0)
                 begin, end = _moment(minute), _moment(minute + 5)
                 lines.append(f"c{number},{activity},{begin},{end},{'kim' if activity == 'Pay' else 'lee'},MANUAL")
                 minute += 5
@@ -92,7 +93,8 @@ def test_p_7_2_2_once_around_from_a_log_to_a_migrated_instance(office: World) ->
     model = made.json()
     assert model["approval_status"] == "pending" and model["changes"] >= 1
     shown = office.admin.get(f"/processes/definitions/{model['model_id']}").json()
-    assert (shown["type"], shown["approval_status"], shown["source_event_log_id"]) == ("discovered", "pending", log["id"])
+    assert (shown["type"], shown["approval_status"]) == ("discovered", "pending")
+    assert shown["source_event_log_id"] == log["id"]
     assert shown["definition"]["description"].startswith("프로세스 마이닝으로 자동 발견된 모델")
     assert shown["origin"]["base_proc_def_id"] == id
     assert office.operator.post(
@@ -113,13 +115,15 @@ def test_p_7_2_2_once_around_from_a_log_to_a_migrated_instance(office: World) ->
     assert {each["activity"]: each["count"] for each in seen["running"]["at"]} == {"Look": 2, "Ask": 1}
     assert seen["approvers"]["permission"] == "process.model.approve" and seen["approvers"]["by_author"]
     for bpmn in ("base_bpmn", "model_bpmn", "merged_bpmn"):
-        assert 'name="Look"' in seen[bpmn] and "BPMNShape" in seen[bpmn], bpmn
+        assert 'id="Look"' in seen[bpmn] and "BPMNShape" in seen[bpmn], bpmn
     for change in seen["changes"]:
-        assert change["cases"] >= 1 and change["title"] and change["elements"]
+        assert change["title"] and change["elements"], change
+    assert max(change["cases"] for change in seen["changes"]) >= 8
 
     where = f"/processes/definitions/{model['model_id']}"
     assert office.operator.post(f"{where}:approve", json={"into": id}).status_code == 403
-    done = office.manager.post(f"{where}:approve", json={"into": id, "version": model["version"]})
+    assert office.manager.post(f"{where}:approve", json={"into": id}).status_code == 403, "who works on items only"
+    done = office.server.client(OWNER).post(f"{where}:approve", json={"into": id, "version": model["version"]})
     assert done.status_code == 200, done.text
     assert (done.json()["id"], done.json()["version"]) == (id, 2) and done.json()["diff"]
     newest = office.admin.get(f"/processes/definitions/{id}").json()
@@ -159,7 +163,7 @@ def _done(office: World, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_p_7_3_2_instances_that_ended_are_the_history(office: World) -> None:
-    """P-7.3.2, P-7.3.5, P-7.5.2, P-7.5.4: with starts and modes; what goes on is not counted; a log does not hide it."""
+    """P-7.3.2, P-7.3.5, P-7.5.2, P-7.5.4: with starts and modes; what goes on is not counted, and no log hides it."""
     bot = office.agent("looker", {"fine": True})
     document = process(
         [task("Ask"), task("Look", type="serviceTask", agent_mode="AUTONOMOUS", agent=bot), task("Pay")],
@@ -197,7 +201,7 @@ def test_p_7_3_2_instances_that_ended_are_the_history(office: World) -> None:
 
 
 def test_p_7_4_a_log_without_a_process_is_mapped_and_mined(office: World) -> None:
-    """P-7.4.1, P-7.5.3, P-7.5.5: the model has an id of its own, and waits; rejected, it is kept and not to be begun."""
+    """P-7.4.1, P-7.5.3, P-7.5.5: the model has an id of its own, and waits; rejected, it is kept and cannot begin."""
     data = log_of({"Ask,Look": 7, "Look,Ask": 7})
     log = brought(office, gzip.compress(data))
     found = mapped(office, log["id"])
@@ -206,7 +210,8 @@ def test_p_7_4_a_log_without_a_process_is_mapped_and_mined(office: World) -> Non
     assert (made["fitness"], made["approval_status"]) == (1.0, "pending")
     shown = office.admin.get(f"/processes/definitions/{made['model_id']}").json()
     assert (shown["type"], shown["source_event_log_id"]) == ("discovered", log["id"])
-    rejected = office.manager.post(f"/processes/definitions/{made['model_id']}:reject", json={"comment": "too loose"})
+    where = f"/processes/definitions/{made['model_id']}"
+    rejected = office.server.client(OWNER).post(f"{where}:reject", json={"comment": "too loose"})
     assert rejected.status_code == 200 and rejected.json()["approval_status"] == "rejected"
     assert office.admin.delete(f"/processes/mining/logs/{log['id']}").status_code == 204
     assert office.operator.get(f"/processes/mining/{log['id']}").status_code == 404
@@ -228,8 +233,9 @@ def test_of_a_bad_log_nothing_is_kept(office: World, name: str) -> None:
     """P-7.2.1: a typed refusal that says where, and nothing is stored."""
     before = office.admin.get("/processes/mining/logs").json()["items"]
     given, code = BAD[name]
-    encoded = {"name": "x.csv", "content_base64": base64.b64encode(given).decode()} if isinstance(given, bytes) else given
-    answer = office.admin.post("/processes/mining/logs", json=encoded)
+    if isinstance(given, bytes):
+        given = {"name": "x.csv", "content_base64": base64.b64encode(given).decode()}
+    answer = office.admin.post("/processes/mining/logs", json=given)
     assert 400 <= answer.status_code < 500 and answer.json()["code"] == code, answer.text
     assert office.admin.get("/processes/mining/logs").json()["items"] == before
 
@@ -249,7 +255,7 @@ def test_the_same_file_again_is_the_same_log_and_rights_are_asked_for(office: Wo
     assert office.operator.post(f"/processes/mining/{other}:discover").status_code == 403
     assert office.admin.post("/processes/mining/nothing:discover").json()["code"] == "PROC-404"
     assert office.admin.get(f"/processes/mining/{other}/diff/{id}").json()["code"] == "PROC-409-STATE"
-    assert office.admin.post(f"/processes/mining/{id}:discover").json()["code"] == "PROC-400-SCHEMA", "no history"
+    assert office.admin.post(f"/processes/mining/{id}:discover").json()["code"] == "PS-400-INPUT", "no history"
     assert brought(office, data, process="nothing", status=404)["code"] == "PROC-404"
     wrong = {**asked, "columns": {"colour": "x"}}
     assert office.admin.post("/processes/mining/logs", json=wrong).status_code in (400, 422)

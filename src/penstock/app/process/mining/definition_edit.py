@@ -13,11 +13,12 @@ _Entry = dict[str, Any]
 class DefinitionEdit:
     """A copy of a definition; each method changes it, or gives False and changes nothing where that cannot be drawn."""
 
-    def __init__(self, definition: Mapping[str, Any]) -> None:
+    def __init__(self, definition: Mapping[str, Any], step: int = 1) -> None:
+        """`step` is part of the ids of what is added: what was added together is told together."""
         self.data: dict[str, Any] = deepcopy(dict(definition))
         for name in (*_COLLECTIONS, "transitions"):
             self.data[name] = list(self.data.get(name) or ())
-        self.added = 0
+        self.added, self.step = 0, step
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -75,6 +76,53 @@ class DefinitionEdit:
 
     def beside(self, first: str, second: str) -> bool:
         """Two that follow each other directly are done side by side."""
+        return self._optional_beside(first, second) or self._both(first, second)
+
+    def _optional_beside(self, first: str, second: str) -> bool:
+        """The first is one way of a gateway that leads to the second otherwise: now the second comes in any case, and
+        both meet before what follows."""
+        ins, outs, after = self.ways_in(first), self.ways_out(first), self.ways_out(second)
+        gateway = self._choosing(ins[0]["source"]) if len(ins) == 1 else None
+        if gateway is None or gateway.get("ask") or gateway["type"] != "exclusiveGateway":
+            return False
+        ways = [flow for flow in self.ways_out(gateway["id"]) if flow["target"] == second]
+        alone = len(ways) == 1 == len(outs) and outs[0]["target"] == second and len(after) <= 1
+        if (
+            not alone
+            or len(self.ways_out(gateway["id"])) != 2
+            or self._has_boundary(first)
+            or self._has_boundary(second)
+        ):
+            return False
+        if self._condition_of(gateway, ins[0]) is None:
+            return False
+        joined = self._gateway("inclusive", second)
+        self._lead(outs[0], joined)
+        self._after(second, joined)
+        gateway["type"] = "inclusiveGateway"
+        self._always(gateway, ways[0])
+        return True
+
+    def _condition_of(self, gateway: _Entry, flow: _Entry) -> Any:
+        conditions = gateway.get("conditions") or {}
+        return next((conditions[key] for key in self._keys(flow) if key in conditions), flow.get("condition"))
+
+    def _always(self, gateway: _Entry, flow: _Entry) -> None:
+        keys = self._keys(flow)
+        conditions = {key: text for key, text in (gateway.get("conditions") or {}).items() if key not in keys}
+        if conditions.get("default") in keys:
+            del conditions["default"]
+        if gateway.get("default") in keys:
+            del gateway["default"]
+        flow.pop("condition", None)
+        gateway["conditions"] = {**conditions, flow["id"]: "true"}
+
+    def _keys(self, flow: _Entry) -> set[Any]:
+        """What its source calls a way by."""
+        target = self.entry(flow["target"])
+        return {flow["id"], flow.get("name"), target["id"], target.get("name")} - {None, ""}
+
+    def _both(self, first: str, second: str) -> bool:
         between = [flow for flow in self.ways_out(first) if flow["target"] == second]
         alone = len(between) == 1 == len(self.ways_out(first)) == len(self.ways_in(second))
         if not alone or len(self.ways_out(second)) > 1 or self._has_boundary(first) or self._has_boundary(second):
@@ -91,7 +139,7 @@ class DefinitionEdit:
         if not self._after(second, closed):
             return False
         self._lead(between[0], closed)
-        for begin, end in ((opened, first), (opened, second), (second, closed)):
+        for begin, end in ((opened, first), (opened, second)):
             self._flow(begin, end)
         return True
 
@@ -150,14 +198,15 @@ class DefinitionEdit:
     def _forget_way(self, gateway: _Entry, flow: _Entry) -> bool:
         """Takes a way from a gateway that still has others; not the one that is taken when no condition holds."""
         others = [way for way in self.ways_out(gateway["id"]) if way is not flow]
-        target = self.entry(flow["target"])
-        keys = {flow["id"], flow.get("name"), target["id"], target.get("name")} - {None, ""}
-        conditions = dict(gateway.get("conditions") or {})
-        asks = gateway.get("ask")
+        keys, conditions, asks = self._keys(flow), dict(gateway.get("conditions") or {}), gateway.get("ask")
         default = gateway.get("default") or conditions.get("default")
-        has_condition = bool(flow.get("condition")) or bool(keys & conditions.keys())
-        if not others or not asks and (default in keys or not has_condition):
-            return False
+        if not others or not asks and len(others) > 1 and (default is None or default in keys):
+            return False  # where its condition holds no other way might be taken
+        if len(others) == 1:
+            for name in ("conditions", "default", "ask"):
+                gateway.pop(name, None)
+            others[0].pop("condition", None)
+            return True
         if conditions:
             gateway["conditions"] = {key: value for key, value in conditions.items() if key not in keys}
         if isinstance(asks, Mapping) and asks.get("choices"):
@@ -176,18 +225,25 @@ class DefinitionEdit:
                 (diagram.get("edges") or {}).pop(flow, None)
 
     def _lead(self, flow: _Entry, target: str) -> None:
-        """Another target; what its source says of it by the name of the old one it says by the flow's id."""
-        old = self.entry(flow["target"])
-        keys = {old["id"], old.get("name")} - {None, "", flow["id"], flow.get("name")}
+        """A new way in the place of one, to another target; what its source says of the old one it says of the new."""
+        old, was = self.entry(flow["target"]), flow["id"]
+        flow["id"] = self._id("f")
+        flow["target"] = target
+        keys = {was, old["id"], old.get("name")} - {None, "", flow.get("name")}
         source = self.entry(flow["source"])
         conditions = source.get("conditions") or {}
         if keys & conditions.keys():
-            source["conditions"] = {flow["id"] if key in keys else key: text for key, text in conditions.items()}
+            conditions = {flow["id"] if key in keys else key: text for key, text in conditions.items()}
         if conditions.get("default") in keys:
-            source["conditions"] = {**source["conditions"], "default": flow["id"]}
+            conditions = {**conditions, "default": flow["id"]}
+        if conditions:
+            source["conditions"] = conditions
         if source.get("default") in keys:
             source["default"] = flow["id"]
-        flow["target"] = target
+        choices = (source.get("ask") or {}).get("choices") or {}
+        if was in choices:
+            renamed = {flow["id"] if key == was else key: word for key, word in choices.items()}
+            source["ask"] = {**source["ask"], "choices": renamed}
 
     def _before(self, id: str, new: str) -> None:
         for flow in self.ways_in(id):
@@ -240,7 +296,7 @@ class DefinitionEdit:
         taken = set(self._ids())
         while True:
             self.added += 1
-            if (id := f"mined_{kind}{self.added}") not in taken:
+            if (id := f"mined{self.step}_{kind}{self.added}") not in taken:
                 return id
 
     def _ids(self) -> Iterator[str]:

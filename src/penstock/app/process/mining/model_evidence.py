@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from penstock.app.process.called_definitions import Called, called_by
 from penstock.app.process.definitions import Processes, approval_of
+from penstock.app.process.mining.change_words import deviation_words
 from penstock.app.process.mining.maps import Maps, definition_of, variants_of
 from penstock.app.process.mining.merged_drawing import merged_drawings
 from penstock.app.process.mining.model_diff import Change, ModelDiff, model_diff
@@ -19,7 +21,6 @@ from penstock.app.runs.commands.migration import Move, planned
 from penstock.app.timestamps import moment
 from penstock.errors import ProcessNotFound, ProcessState
 from penstock.kernel.state import COMPLETED
-from penstock.mining.conformance import Deviation
 from penstock.net.author import author
 from penstock.store.releases import ReleaseRow
 from penstock.store.run_lists import RunFilter
@@ -60,11 +61,23 @@ class Approvers(msgspec.Struct, frozen=True):
     by_author: bool
 
 
+class Still(msgspec.Struct, frozen=True):
+    """A deviation from the model. `rule`: it goes past a control, which is never learned."""
+
+    kind: str
+    activity: str
+    before: str
+    after: str
+    cases: int
+    rule: bool
+    title: str
+
+
 class Replay(msgspec.Struct, frozen=True):
     cases: int
     base_fit: int
     model_fit: int
-    still: tuple[Deviation, ...]
+    still: tuple[Still, ...]
 
 
 class Period(msgspec.Struct, frozen=True, rename={"begin": "from", "end": "to"}):
@@ -115,7 +128,7 @@ async def evidence_of(door: Runs, id: str, model: str, *, user: str, permissions
         algorithm=str(origin.get("algorithm") or ""), period=_period(origin), cases=diff.cases,
         events=int(origin.get("event_count") or 0), precision=origin.get("precision"), sound=diff.sound,
         base_bpmn=drawings.base, model_bpmn=drawings.model, merged_bpmn=drawings.merged, changes=diff.changes,
-        replay=Replay(diff.cases, diff.base_fit, diff.model_fit, diff.still_not),
+        replay=Replay(diff.cases, diff.base_fit, diff.model_fit, _still(diff)),
         saved_ms_per_week=sum(change.saved_ms_per_week or 0 for change in diff.changes),
         approvers=Approvers(
             PERMISSION, PERMISSION in permissions, held.by_two(definition_of(now)), row.created_by == user
@@ -131,7 +144,15 @@ async def _diff(door: Runs, base: ReleaseRow, row: ReleaseRow, origin: dict[str,
     maps = Maps(door)
     found = await maps.map(maps.source(base.name))
     documents = definition_of(base), definition_of(row)
-    return await asyncio.to_thread(model_diff, *documents, variants_of(found), found)
+    called = Called(called_by(door, documents[1]))
+    return await asyncio.to_thread(model_diff, *documents, variants_of(found), found, called)
+
+
+def _still(diff: ModelDiff) -> tuple[Still, ...]:
+    return tuple(
+        Still(each.kind, each.activity, each.before, each.after, each.cases, rule, deviation_words(each))
+        for each, rule in zip(diff.still_not, diff.rules, strict=True)
+    )
 
 
 def _period(origin: dict[str, Any]) -> Period:

@@ -121,7 +121,7 @@ class _Learning:
     def _try(self, deviation: Deviation) -> None:
         """Keeps the step for a deviation if it is a good one; it is not tried again."""
         self.tried.add(_key(deviation))
-        edit = DefinitionEdit(self.data)
+        edit = DefinitionEdit(self.data, len(self.tried))
         if not self._touches_control(deviation) and _edited(edit, deviation):
             self._keeps(edit, more=True)
 
@@ -149,10 +149,10 @@ class _Learning:
 
     def _take_out(self) -> None:
         done = {activity for case in self.variants for activity in case}
-        for entry in list(self.data.get("activities") or ()):
+        for number, entry in enumerate(list(self.data.get("activities") or ())):
             if str(entry.get("name") or entry["id"]) in done or is_control(entry) or not _is_work(entry):
                 continue
-            edit = DefinitionEdit(self.data)
+            edit = DefinitionEdit(self.data, len(self.tried) + 1 + number)
             if edit.removed(entry["id"]):
                 self._keeps(edit, more=False)
 

@@ -1,0 +1,110 @@
+"""What a model would change in a process, each change with its evidence in the cases (console 14.8).
+
+A change is a group of elements that hang together: what is new, gone or different, with the ways between it. It is
+told by its shape: a path back, a step that may be left out, steps side by side, a step that is new, one that is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from penstock.app.process.mining.change_words import change_words
+from penstock.app.process.mining.changed_elements import ChangedElements, ChangeGroup
+from penstock.app.process.mining.conformance import Variants, check_conformance
+from penstock.app.process.mining.controls import controls_of
+from penstock.app.process.mining.proposal import can_run
+from penstock.app.process.mining.saved_time import SavedTime
+from penstock.lang.contract import Resolve
+from penstock.mining.activity_map import ActivityMap
+from penstock.mining.conformance import Conformance, Deviation
+
+Kind = Literal["added", "removed", "changed"]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """`shape` and `activities` are what `title` and `detail` say in English, for other languages: path_back (to the
+    first, after the second), optional (the first), beside (the first beside the second), step_added and step_removed
+    (all of them), other. `elements` are ids of either model."""
+
+    kind: Kind
+    shape: str
+    title: str
+    detail: str
+    activities: tuple[str, ...]
+    elements: tuple[str, ...]
+    cases: int
+    saved_ms_per_week: int | None
+
+
+class ModelDiff(msgspec.Struct, frozen=True):
+    """`still_not` are the deviations from the model; `rules` says of each whether it goes past a control, which is
+    never learned. `sound`: the model can be run, and every run of it can end."""
+
+    changes: tuple[Change, ...]
+    base_fit: int
+    model_fit: int
+    cases: int
+    precision: float
+    still_not: tuple[Deviation, ...]
+    rules: tuple[bool, ...]
+    sound: bool
+    bounded: bool
+
+
+def model_diff(
+    base: Mapping[str, Any], model: Mapping[str, Any], variants: Variants, found: ActivityMap,
+    resolve: Resolve | None = None,
+) -> ModelDiff:  # fmt: skip
+    before, after = check_conformance(base, variants), check_conformance(model, variants)
+    evidence = _Evidence(variants, before, SavedTime(variants, found))
+    groups = ChangedElements(base, model).groups()
+    controls = controls_of(base)
+    return ModelDiff(
+        tuple(sorted((evidence.change(group) for group in groups), key=lambda one: -one.cases)),
+        before.fitting, after.fitting, after.cases, after.precision, after.deviations,
+        tuple(passes_control(deviation, controls) for deviation in after.deviations),
+        can_run(model, resolve), before.bounded or after.bounded,
+    )  # fmt: skip
+
+
+def passes_control(deviation: Deviation, controls: frozenset[str]) -> bool:
+    """Was a control left out, or done at another time?"""
+    if deviation.kind == "order":
+        return deviation.activity in controls or deviation.after in controls
+    return deviation.kind in ("skipped", "missing_end") and deviation.activity in controls
+
+
+class _Evidence:
+    def __init__(self, variants: Variants, before: Conformance, saved: SavedTime) -> None:
+        self.variants, self.before, self.saved = variants, before, saved
+        self.listed = list(variants)
+
+    def change(self, group: ChangeGroup) -> Change:
+        kind: Kind = group.kind
+        names, saved = group.activities, None
+        if group.shape == "path_back":
+            went_back = self._that_have("repeated", names[:1])
+            cases = sum(went_back.values())
+            saved = self.saved.path_back(names[0], went_back)
+        elif group.shape == "beside":
+            cases = sum(self._that_have("order", names).values())
+            saved = self.saved.beside(*names[:2])
+        elif group.shape == "optional":
+            cases = sum(self._that_have("skipped", names[:1]).values())
+        elif group.shape == "other":
+            cases = self.before.cases - self.before.fitting
+        else:
+            cases = sum(cases for case, cases in self.variants.items() if set(names) & set(case))
+        title, detail = change_words(group.shape, names, cases, self.before.cases)
+        return Change(kind, group.shape, title, detail, names, group.elements, cases, saved)
+
+    def _that_have(self, kind: str, activities: tuple[str, ...]) -> dict[tuple[str, ...], int]:
+        """The variants with a deviation of a kind from the base that is about these."""
+        numbers = {
+            number for one in self.before.deviations if one.kind == kind and one.activity in activities
+            for number in one.variants
+        }  # fmt: skip
+        return {self.listed[number]: self.variants[self.listed[number]] for number in sorted(numbers)}
