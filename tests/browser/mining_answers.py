@@ -200,8 +200,7 @@ def diff(**changed: Any) -> dict[str, Any]:
         ],
         "replay": {
             "cases": CASES, "base_fit": 1164, "model_fit": 1204,
-            "still": [{"kind": "skipped", "activity": INSPECT, "before": CLASSIFY, "after": FIND, "cases": 56}],
-            "rules": [True],
+            "still": [{"kind": "skipped", "activity": INSPECT, "before": CLASSIFY, "after": FIND, "cases": 56, "rule": True}],
         },
         "saved_ms_per_week": 18 * HOUR,
         "approvers": {"permission": "process.model.approve", "mine": True, "needs_two": True, "by_author": False},

@@ -45,7 +45,7 @@ function Lines({ lines }: { lines: MiningLine[] }): ReactNode {
               <td className="num" data-label={c.cases}>{f.number(line.cases)}</td>
               <td className="num" data-label={c.events}>{f.number(line.events)}</td>
               <td data-label={c.fitness}>{line.fitness === null ? <span className="dim">–</span> : <span className="mine-fitness"><span className="mine-share-bar" aria-hidden><i style={{ flexGrow: line.fitness }} /><i className="mine-bad" style={{ flexGrow: 1 - line.fitness }} /></span><b>{percentOf(line.fitness, f)}</b></span>}</td>
-              <td className="num" data-label={c.median}>{line.median_case_ms === null ? "–" : f.duration(line.median_case_ms)}</td>
+              <td className="num" data-label={c.median}>{line.median_case_ms === null || line.cases === 0 ? "–" : f.duration(line.median_case_ms)}</td>
               <td data-label={c.bottleneck}>{line.bottleneck ? m.waits(line.bottleneck.target, f.duration(line.bottleneck.median_wait_ms ?? 0)) : <span className="dim">{m.noBottleneck}</span>}</td>
             </tr>
           ))}

@@ -3,7 +3,7 @@ import { useWords, type Words } from "../../words";
 import { en } from "../../words/en";
 import type { Format } from "../../words/format";
 import { ko, type Dictionary } from "../../words/ko";
-import type { ActivityStats, MiningMap, ModelChange, StillDeviating } from "./types";
+import type { ActivityStats, MiningMap, ModelChange, DeviationLike } from "./types";
 import { agentShare } from "./map/scale";
 import { miningEn } from "./words.en";
 import { miningKo, type MiningWords } from "./words.ko";
@@ -31,7 +31,7 @@ export const percentOf = (share: number, f: Format): string => `${percentNumber(
 /** 0.91 */
 export const ratioOf = (value: number): string => value.toFixed(2);
 
-export function deviationTitle({ kind, activity, before }: StillDeviating, m: Says): string {
+export function deviationTitle({ kind, activity, before }: DeviationLike, m: Says): string {
   return kind === "order" ? m.deviation.order(activity, before) : m.deviation[kind](activity);
 }
 
@@ -50,7 +50,7 @@ export function periodText({ period: { from, to } }: Pick<MiningMap, "period">, 
 
 /** What a change is called, and what it says: by its shape, else in the server's words. */
 export function changeText({ shape, activities, title, detail, cases }: ModelChange, m: Says): { title: string; detail: string } {
-  const word = shape === "other" || (shape === "step_removed" && cases > 0) ? undefined : m.diff.change[shape];
-  const [named = title, said = detail] = word && activities.length > 0 ? word(activities) : [];
+  const word = shape === "step_removed" && cases > 0 ? undefined : m.diff.change[shape];
+  const [named = title, said = detail] = word?.(activities) ?? [];
   return { title: named, detail: said };
 }

@@ -146,7 +146,10 @@ export interface ModelChange {
   saved_ms_per_week: number | null;
 }
 
-export type StillDeviating = Pick<Deviation, "kind" | "activity" | "before" | "after" | "cases">;
+export type DeviationLike = Pick<Deviation, "kind" | "activity" | "before" | "after" | "cases">;
+
+/** `rule`: it goes past a control, which is never learned. */
+export type StillDeviating = DeviationLike & { rule: boolean };
 
 export interface ModelDiff {
   id: string;
@@ -165,8 +168,7 @@ export interface ModelDiff {
   model_bpmn: string;
   merged_bpmn: string;
   changes: ModelChange[];
-  /** `rules`: which of the deviations go past a control, which is never learned. */
-  replay: { cases: number; base_fit: number; model_fit: number; still: StillDeviating[]; rules?: boolean[] };
+  replay: { cases: number; base_fit: number; model_fit: number; still: StillDeviating[] };
   saved_ms_per_week: number | null;
   approvers: { permission: string; mine: boolean; needs_two: boolean; by_author: boolean };
   running: { total: number; looked_at: number; can_move: number; cannot: { reason: string; count: number }[]; at: { activity: string; count: number }[] };

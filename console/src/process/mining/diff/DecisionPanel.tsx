@@ -44,7 +44,7 @@ export function DecisionPanel({ diff }: { diff: ModelDiff }): ReactNode {
 function Fits({ diff }: { diff: ModelDiff }): ReactNode {
   const { m, f } = useMiningWords();
   const d = m.diff;
-  const { cases, base_fit: base, model_fit: model, still, rules } = diff.replay;
+  const { cases, base_fit: base, model_fit: model, still } = diff.replay;
   const share = (fit: number) => (cases > 0 ? fit / cases : 1);
   return (
     <section>
@@ -53,7 +53,7 @@ function Fits({ diff }: { diff: ModelDiff }): ReactNode {
       <dl className="mine-compare">
         {([[diff.base_version, base, "mine-base-bar"], [nextVersion(diff), model, "mine-model-bar"]] as const).map(([version, fit, bar]) => <div key={version}><dt>v{version}</dt><dd><i className="mine-track" aria-hidden><i className={bar} style={{ width: `${100 * share(fit)}%` }} /></i><span className="dim">{f.number(fit)}</span><b>{percentOf(share(fit), f)}</b></dd></div>)}
       </dl>
-      <p className="mine-still">{model >= cases ? d.allFit : <><Rich text={d.stillNot(f.number(cases - model))} /> {still.map((deviation) => deviationTitle(deviation, m)).join(", ")}.{rules?.some(Boolean) && d.rule} <Link to={`${MINING_PAGE}/${encodeURIComponent(diff.id)}`}>{d.seeRuns}</Link></>}</p>
+      <p className="mine-still">{model >= cases ? d.allFit : <><Rich text={d.stillNot(f.number(cases - model))} /> {still.map((deviation) => deviationTitle(deviation, m)).join(", ")}.{still.some(({ rule }) => rule) && d.rule} <Link to={`${MINING_PAGE}/${encodeURIComponent(diff.id)}`}>{d.seeRuns}</Link></>}</p>
     </section>
   );
 }
@@ -115,7 +115,7 @@ function Running({ diff, pending, offer, onOffer, onDry }: RunningProps): ReactN
           <p className="mine-moves"><b>{d.canMove(f.number(can))}</b><span className="dim">{at.map(({ activity, count }) => d.at(activity, f.number(count))).join(" · ")}</span></p>
           {not > 0 && <ul className="mine-cannots">{cannot.map(({ reason, count }) => <li key={reason}><b className="ink-held">{d.cannot(f.number(count))}</b><span className="dim">{reason}</span></li>)}</ul>}
           {not > 0 && <p className="dim small">{d.stay}</p>}
-          {pending && can > 0 && <p className="mine-offer"><label><input type="checkbox" checked={offer} disabled={!may(me, "run.edit")} onChange={(event) => onOffer(event.target.checked)} />{d.offer(f.number(can))}</label><button type="button" className="linklike" onClick={onDry}>{d.dryRun}</button></p>}
+          {pending && can > 0 && <p className="mine-offer"><label title={may(me, "run.edit") ? undefined : d.needs("run.edit")}><input type="checkbox" checked={offer} disabled={!may(me, "run.edit")} onChange={(event) => onOffer(event.target.checked)} />{d.offer(f.number(can))}</label><button type="button" className="linklike" onClick={onDry}>{d.dryRun}</button></p>}
         </>
       )}
     </section>

@@ -7,7 +7,7 @@ import { useViewer, ZoomTools } from "../../bpmn/viewer";
 import { STEP_MS, type ReplayToken } from "../replay";
 import { changeText, useMiningWords } from "../speech";
 import { flowsOf, type ChangeKind, type MiningMap, type ModelDiff } from "../types";
-import { classesOf, isShown, marksOf, type ElementMark, type Look } from "./changeMarks";
+import { classesOf, idsOf, isShown, marksOf, NO_CHANGE, type ElementMark, type Look } from "./changeMarks";
 import { countsOf, lineOf, waysOf } from "./ways";
 
 interface Props {
@@ -28,9 +28,10 @@ export default function DiffDrawing({ diff, look, chosen, counted, tokens, onCho
   const { m, f } = useMiningWords();
   const { wrap, drawn, zoom } = useViewer(diff.merged_bpmn, onFail, (clicked) => {
     const mark = marks.find(({ element }) => element.id === clicked.id);
-    onChoose(mark && look === "diff" ? mark.change : null);
+    onChoose(mark && look === "diff" && mark.change !== NO_CHANGE ? mark.change : null);
   });
-  const marks = useMemo(() => (drawn ? marksOf(diff.changes, drawn) : []), [drawn, diff.changes]);
+  const halves = useMemo(() => ({ base: idsOf(diff.base_bpmn), model: idsOf(diff.model_bpmn) }), [diff.base_bpmn, diff.model_bpmn]);
+  const marks = useMemo(() => (drawn ? marksOf(diff.changes, drawn, halves) : []), [drawn, diff.changes, halves]);
   useEffect(() => { drawn?.mark(classesOf(marks, drawn, look, chosen)); }, [drawn, marks, look, chosen]);
   useEffect(() => {
     const first = marks.find(({ change }) => change === chosen);
@@ -47,7 +48,7 @@ export default function DiffDrawing({ diff, look, chosen, counted, tokens, onCho
     <div className="net bpmn mine-drawing" role="group" aria-label={m.diff.canvas}>
       <div className="bpmn-canvas" ref={wrap} aria-busy={!drawn} />
       {drawn && <ZoomTools drawn={drawn} zoom={zoom} />}
-      {drawn && look === "diff" && marks.filter(({ element }) => !element.waypoints).map(({ element, kind, change }) => createPortal(<Badge kind={kind} on={change === chosen} label={`${m.diff.kinds[kind]}: ${titleOf(change)}`} onPress={() => onChoose(change)} />, drawn.spot(element, "change", { left: element.width ?? 0, top: 0 }), `badge ${element.id}`))}
+      {drawn && look === "diff" && marks.filter(({ element, change }) => !element.waypoints && change !== NO_CHANGE).map(({ element, kind, change }) => createPortal(<Badge kind={kind} on={change === chosen} label={`${m.diff.kinds[kind]}: ${titleOf(change)}`} onPress={() => onChoose(change)} />, drawn.spot(element, "change", { left: element.width ?? 0, top: 0 }), `badge ${element.id}`))}
       {drawn && look === "diff" && !counts && diff.changes.map((change, number) => {
         const box = chipBox(drawn, marks.filter((mark) => mark.change === number));
         return box && createPortal(<button type="button" tabIndex={-1} className={`mine-chip mine-chip-${change.kind}`} onClick={() => onChoose(number)}>{m.diff.chip(f.number(change.cases), f.number(diff.cases))}</button>, box, `chip ${number}`);

@@ -75,7 +75,7 @@ export function ActivityMap({ map, layout, activities, mode, fading, variant, to
 }
 
 /** Where the line to the callout begins, behind the numbers. */
-const LEAD = 92;
+const LEAD = 106;
 const clamp = (value: number, least: number, most: number): number => Math.max(least, Math.min(most, value));
 
 const Path = memo(function Path({ way, most, off, on, narrow }: { way: Way; most: number; off: boolean; on: boolean; narrow: boolean }): ReactNode {
