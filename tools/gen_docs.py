@@ -482,6 +482,7 @@ SETTINGS = {
     "otel.headers.NAME": ("", "A header that the collector asks for."),
     "log.format": ("", "text, or `json`: one object per line, for every request and every end of a run."),
     "autonomy.evaluate_s": ("600", "Seconds between two looks at what became of agents' drafts. 0: never."),
+    "conformance.follow_s": ("60", "Seconds between two looks at how ended processes fit their versions. 0: never."),
     "audit.keep_days": ("1095", "Days that the audit is kept; of what is pruned a hash stays. 0: for ever."),
     "drafts.keep_days": ("90", "Days that a draft is kept which nobody touches, also one of a drawing. 0: for ever."),
     "remarks.keep_days": ("365", "Days that remarks about an item are kept, and until its run has ended. 0: for ever."),

@@ -87,7 +87,7 @@ def test_a_file_becomes_a_draft_is_finished_beside_its_picture_and_runs(server: 
 def test_the_selected_mark_is_seen_where_its_place_is_no_element(server: Server, window: Open) -> None:
     """P-X.25: a lane and a pool have no frame of their own: the number of the to-do that is selected has one."""
     page = window(ADMIN)
-    _open(page, brought(server, purchase("seen", lanes=True)), "?todo=2")
+    _open(page, brought(server, purchase("selected", lanes=True)), "?todo=2")
     expect(_badge(page, 2)).to_have_attribute("aria-pressed", "true")
     plain, framed = (_badge(page, no).evaluate("one => getComputedStyle(one).boxShadow") for no in (1, 2))
     assert framed.count("px 0px") > plain.count("px 0px"), framed

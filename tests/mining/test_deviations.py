@@ -98,7 +98,7 @@ def test_precision_counts_what_was_allowed_and_not_seen() -> None:
 def test_a_search_that_is_ended_says_so() -> None:
     """P-7.2.2: the bound is reported, and there is an answer."""
     flower = ProcessTree("parallel", children=tuple(leaf(f"x{i}") for i in range(14)))
-    case = tuple(f"x{i}" for i in range(13)) + ("x0", "y")
+    case = (*tuple(f"x{i}" for i in range(13)), "x0", "y")
     model = tree_model(flower)
     assert not Replayer(model).fits(case)
     found = Replayer(model, 5).explain(case)

@@ -24,6 +24,7 @@ from tests.sim.event_logs import SimEventLogs
 from tests.sim.file_schedules import SimFileSchedules
 from tests.sim.queues import SimQueues
 from tests.sim.registry import SimRegistry
+from tests.sim.run_fits import SimRunFits
 from tests.sim.simulations import SimSimulations
 from tests.sim.tasks import SimTasks
 
@@ -92,7 +93,7 @@ DONE = "COMPLETED"
 
 class SimStore(
     SimRegistry, SimAdmin, SimQueues, SimFileSchedules, SimTasks, SimDeployments, SimSimulations, SimAutonomy,
-    SimEventLogs,
+    SimEventLogs, SimRunFits,
 ):  # fmt: skip
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 5a2f2fade86a7d8c0e5f53e21b62398cec0d5cf1db79c63f35b3c64c4420843d.
+ * Made from 19d07a5318d12f268d142c8d96311825b79251f6a40e51a7feb0e3b60aac47f7.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -42,6 +42,19 @@ export interface components {
         ActivatedOut: {
             replayed: string[];
             version: components["schemas"]["VersionOut"];
+        };
+        ActivityOut: {
+            activity_id: string | null;
+            agent: number;
+            cases: number;
+            count: number;
+            ends: number;
+            human: number;
+            median_work_ms: number | null;
+            name: string;
+            p95_work_ms: number | null;
+            starts: number;
+            total_work_ms: number;
         };
         AlarmOut: {
             cleared_at: string | null;
@@ -109,6 +122,12 @@ export interface components {
             items: components["schemas"]["ApprovalOut"][];
             next: string | null;
         };
+        ApproversOut: {
+            by_author: boolean;
+            mine: boolean;
+            needs_two: boolean;
+            permission: string;
+        };
         ArtifactAsked: {
             id: string;
             /** @enum {string} */
@@ -124,6 +143,79 @@ export interface components {
             outcome: string;
             /** Format: date-time */
             started_at: string;
+        };
+        AutonomyAccepted: {
+            activity: string;
+            agent: string;
+            bound: number;
+            cases: components["schemas"]["AutonomyCaseOut"][];
+            cases_since: string | null;
+            corrected: number;
+            cost: components["schemas"]["MistakeCostOut"];
+            decided: number;
+            direction: string;
+            dismissed_why: string | null;
+            ended_at: string | null;
+            ended_by: string | null;
+            id: string;
+            made_version: number | null;
+            mode: string;
+            name: string;
+            once: number;
+            process: string;
+            proposed: string;
+            rejected: number;
+            saved: components["schemas"]["DefinitionSaved"];
+            /** Format: date-time */
+            since: string;
+            status: string;
+            target: number;
+            unchanged: number;
+            undone: number;
+            version: number;
+            withdrawn_why: string | null;
+        };
+        AutonomyCaseOut: {
+            /** Format: date-time */
+            at: string;
+            item: string;
+            outcome: string;
+            rework_ms: number | null;
+            run: string;
+        };
+        AutonomyProposalOut: {
+            activity: string;
+            agent: string;
+            bound: number;
+            cases: components["schemas"]["AutonomyCaseOut"][];
+            cases_since: string | null;
+            corrected: number;
+            cost: components["schemas"]["MistakeCostOut"];
+            decided: number;
+            direction: string;
+            dismissed_why: string | null;
+            ended_at: string | null;
+            ended_by: string | null;
+            id: string;
+            made_version: number | null;
+            mode: string;
+            name: string;
+            once: number;
+            process: string;
+            proposed: string;
+            rejected: number;
+            /** Format: date-time */
+            since: string;
+            status: string;
+            target: number;
+            unchanged: number;
+            undone: number;
+            version: number;
+            withdrawn_why: string | null;
+        };
+        AutonomyProposalPage: {
+            items: components["schemas"]["AutonomyProposalOut"][];
+            next: string | null;
         };
         BackfillAsked: {
             since: string;
@@ -143,6 +235,7 @@ export interface components {
             payload?: unknown;
             reason?: string | null;
             verb: string;
+            version?: number | null;
         };
         BatchBegun: {
             care?: components["schemas"]["CareAsked"] | null;
@@ -157,6 +250,7 @@ export interface components {
             payload?: unknown;
             reason?: string | null;
             verb: string;
+            version?: number | null;
         };
         BatchFilter: {
             code?: string | null;
@@ -216,6 +310,15 @@ export interface components {
             /** @default 0 */
             warm_up_minutes: number;
         };
+        BottleneckOut: {
+            arrivals_per_day: number;
+            median_wait_ms: number;
+            p95_wait_ms: number;
+            people: number;
+            share: number;
+            source: string;
+            target: string;
+        };
         BpmnAsked: {
             bpmn_xml: string;
             /** @default false */
@@ -269,6 +372,10 @@ export interface components {
         CanExecuteOut: {
             blockingTasks: string[];
             canExecute: boolean;
+            reason: string;
+        };
+        CannotMoveOut: {
+            count: number;
             reason: string;
         };
         CareAsked: {
@@ -358,6 +465,15 @@ export interface components {
             }[];
             status: string;
             steps: components["schemas"]["StepOut"][];
+        };
+        ConformanceOut: {
+            bounded: boolean;
+            cases: number;
+            deviations: components["schemas"]["DeviationOut"][];
+            fitness: number;
+            fitting: number;
+            precision: number;
+            version: number;
         };
         CorrelationOut: {
             executions: components["schemas"]["TracedExecutionOut"][];
@@ -719,6 +835,15 @@ export interface components {
             to_version: string | null;
             version: string;
         };
+        DeviationOut: {
+            activity: string;
+            after: string;
+            before: string;
+            cases: number;
+            in_discovered: boolean | null;
+            kind: string;
+            variants: number[];
+        };
         DevSessionAsked: {
             user: string;
         };
@@ -825,6 +950,13 @@ export interface components {
             files: number;
             removed: number;
         };
+        DiscoverAsked: {
+            from?: string | null;
+            log?: string | null;
+            /** @default 0 */
+            noise: number;
+            to?: string | null;
+        };
         DiscoveredAsked: {
             base_proc_def_id?: string | null;
             bottlenecks?: unknown[] | null;
@@ -842,6 +974,9 @@ export interface components {
              */
             mining_metadata: components["schemas"]["MiningAsked"];
             tenant_id?: string | null;
+        };
+        DismissAsked: {
+            reason: string;
         };
         DraftAsked: {
             body: unknown;
@@ -996,6 +1131,26 @@ export interface components {
             id?: string | null;
             payload?: unknown;
             source: string;
+        };
+        EventLogOut: {
+            /** Format: date-time */
+            added_at: string;
+            added_by: string | null;
+            begin_at: string | null;
+            cases: number;
+            end_at: string | null;
+            events: number;
+            id: string;
+            name: string;
+            process: string | null;
+            sha256: string;
+            size: number;
+            /** @default [] */
+            warnings: components["schemas"]["FoundOut"][];
+        };
+        EventLogPage: {
+            items: components["schemas"]["EventLogOut"][];
+            next: string | null;
         };
         EventOut: {
             delivered: boolean;
@@ -1357,6 +1512,15 @@ export interface components {
             name: string;
             origin: string;
         };
+        FlowOut: {
+            cases: number;
+            count: number;
+            median_wait_ms: number | null;
+            p95_wait_ms: number | null;
+            source: string;
+            target: string;
+            total_wait_ms: number;
+        };
         FolderStateOut: {
             bucket: string;
             lastAt: string | null;
@@ -1457,6 +1621,12 @@ export interface components {
             edge: string | null;
             epochs: number[];
             node: string | null;
+        };
+        HandoverOut: {
+            count: number;
+            median_wait_ms: number;
+            source: string;
+            target: string;
         };
         HeadlineOut: {
             causes: number;
@@ -1877,6 +2047,16 @@ export interface components {
             house: components["schemas"]["LimitOut"][];
             items: components["schemas"]["LimitOut"][];
         };
+        LogAsked: {
+            /** @default {} */
+            columns: {
+                [key: string]: string;
+            };
+            content_base64: string;
+            name: string;
+            process?: string | null;
+            zone?: string | null;
+        };
         LogLineOut: {
             /** Format: date-time */
             at: string;
@@ -1976,6 +2156,42 @@ export interface components {
             tokens_dropped: string[];
             tokens_put: string[];
         };
+        MinedLineOut: {
+            bottleneck: components["schemas"]["BottleneckOut"] | null;
+            cases: number;
+            events: number;
+            fitness: number | null;
+            id: string;
+            median_case_ms: number;
+            name: string;
+            pending_model: string | null;
+            source: string;
+            version: number | null;
+        };
+        MinedMapOut: {
+            activities: components["schemas"]["ActivityOut"][];
+            bottleneck: components["schemas"]["BottleneckOut"] | null;
+            cases: number;
+            conformance: components["schemas"]["ConformanceOut"] | null;
+            discovered: components["schemas"]["PendingModelOut"] | null;
+            events: number;
+            flows: components["schemas"]["FlowOut"][];
+            handovers: components["schemas"]["HandoverOut"][];
+            id: string;
+            log_id: string | null;
+            median_case_ms: number;
+            name: string;
+            period: components["schemas"]["PeriodOut"];
+            rework: components["schemas"]["ReworkOut"][];
+            source: string;
+            variants: components["schemas"]["VariantOut"][];
+            variants_total: number;
+            version: number | null;
+        };
+        MinedPage: {
+            items: components["schemas"]["MinedLineOut"][];
+            next: string | null;
+        };
         MiningAsked: {
             /** @default unknown */
             algorithm: string;
@@ -1985,10 +2201,58 @@ export interface components {
             fitness: number;
             precision?: number | null;
         };
+        MistakeCostOut: {
+            amount: number | null;
+            compensations: number;
+            mistakes: number;
+            rework_ms: number | null;
+            reworked: number;
+        };
         ModelApproveAsked: {
             comment?: string | null;
             into?: string | null;
             version?: number | null;
+        };
+        ModelChangeOut: {
+            activities: string[];
+            cases: number;
+            detail: string;
+            elements: string[];
+            kind: string;
+            saved_ms_per_week: number | null;
+            shape: string;
+            title: string;
+        };
+        ModelDiffOut: {
+            algorithm: string;
+            approval_status: string;
+            approvers: components["schemas"]["ApproversOut"];
+            base_bpmn: string;
+            base_version: number;
+            cases: number;
+            changes: components["schemas"]["ModelChangeOut"][];
+            events: number;
+            id: string;
+            merged_bpmn: string;
+            model_bpmn: string;
+            model_id: string;
+            model_version: number;
+            name: string;
+            period: components["schemas"]["PeriodOut"];
+            precision: number | null;
+            replay: components["schemas"]["ReplayOut"];
+            running: components["schemas"]["RunningOut"];
+            saved_ms_per_week: number;
+            sound: boolean;
+        };
+        ModelProposed: {
+            approval_status: string;
+            changes: number;
+            fitness: number;
+            model_id: string;
+            new: boolean;
+            precision: number;
+            version: number;
         };
         ModelRejectAsked: {
             comment: string;
@@ -2159,6 +2423,12 @@ export interface components {
             } | null;
             rule_pack_id: string;
         };
+        PendingModelOut: {
+            changes: number;
+            model_id: string;
+            version: number;
+            would_fit: number;
+        };
         PendingOut: {
             count: number;
             meanMs: number | null;
@@ -2233,6 +2503,10 @@ export interface components {
             /** @default  */
             reason: string;
             reservation_id: string;
+        };
+        PeriodOut: {
+            from: string | null;
+            to: string | null;
         };
         PipelineAlarmOut: {
             comparison: string;
@@ -2590,6 +2864,12 @@ export interface components {
             of: string;
             run: string;
         };
+        ReplayOut: {
+            base_fit: number;
+            cases: number;
+            model_fit: number;
+            still: components["schemas"]["StillOut"][];
+        };
         ReplyAsked: {
             answer?: {
                 [key: string]: unknown;
@@ -2616,6 +2896,10 @@ export interface components {
         };
         RespondAsked: {
             value?: unknown;
+        };
+        RestingOut: {
+            activity: string;
+            count: number;
         };
         RetryAccepted: {
             /** @default true */
@@ -2649,6 +2933,11 @@ export interface components {
         ReworkAsked: {
             comment?: string | null;
             version?: number | null;
+        };
+        ReworkOut: {
+            activity: string;
+            cases: number;
+            repeats: number;
         };
         RollbackAsked: {
             /** @default  */
@@ -2689,6 +2978,13 @@ export interface components {
             code: string;
             message: string;
             rule: string;
+        };
+        RunningOut: {
+            at: components["schemas"]["RestingOut"][];
+            can_move: number;
+            cannot: components["schemas"]["CannotMoveOut"][];
+            looked_at: number;
+            total: number;
         };
         RunOut: {
             active_ms: number;
@@ -3081,6 +3377,15 @@ export interface components {
             seq: number;
             status: string;
             workitem_id: string | null;
+        };
+        StillOut: {
+            activity: string;
+            after: string;
+            before: string;
+            cases: number;
+            kind: string;
+            rule: boolean;
+            title: string;
         };
         StopAsked: {
             /** @default false */
@@ -3481,6 +3786,16 @@ export interface components {
             set: {
                 [key: string]: unknown;
             };
+        };
+        VariantOut: {
+            activities: string[];
+            case_ids: string[];
+            cases: number;
+            deviating: number[];
+            fits: boolean | null;
+            median_ms: number;
+            rank: number;
+            share: number;
         };
         VerifiedOut: {
             breaks: components["schemas"]["BreakOut"][];

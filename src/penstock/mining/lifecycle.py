@@ -7,6 +7,8 @@ ticket systems write their own states there.
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
+from collections.abc import Callable
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -37,11 +39,73 @@ def transition_of(text: str) -> str:
 
 
 class _Open:
-    __slots__ = ("paused", "resource", "since", "started")
+    """Work that was begun and is not completed."""
+
+    __slots__ = ("paused", "resource", "since", "started", "taken")
 
     def __init__(self, raw: RawEvent) -> None:
         self.started, self.resource, self.paused = raw.at, raw.resource, 0
         self.since: int | None = None  # suspended since
+        self.taken = False
+
+
+class _Queue:
+    """Oldest first, those of one person before others. What has left another way is passed over when its turn comes:
+    a case with a hundred thousand open starts costs each event the same."""
+
+    def __init__(self, stays: Callable[[_Open], bool]) -> None:
+        self._stays = stays
+        self._of: dict[str, deque[_Open]] = {}
+
+    def add(self, own: _Open) -> None:
+        self._of.setdefault("", deque()).append(own)
+        if own.resource:
+            self._of.setdefault(own.resource, deque()).append(own)
+
+    def next(self, resource: str) -> _Open | None:
+        for person in (resource, ""):
+            queue = self._of.get(person, ())
+            while queue:
+                own = queue.popleft()
+                if self._stays(own):
+                    return own
+        return None
+
+
+class _Begun:
+    """All of one activity."""
+
+    def __init__(self) -> None:
+        self.open = _Queue(lambda own: not own.taken)
+        self.running = _Queue(lambda own: not own.taken and own.since is None)
+        self.suspended = _Queue(lambda own: not own.taken and own.since is not None)
+        self.count = 0
+
+    def start(self, raw: RawEvent) -> None:
+        own = _Open(raw)
+        self.count += 1
+        self.open.add(own)
+        self.running.add(own)
+
+    def take(self, resource: str) -> _Open | None:
+        own = self.open.next(resource)
+        if own is not None:
+            own.taken = True
+            self.count -= 1
+        return own
+
+    def suspend(self, raw: RawEvent) -> None:
+        own = self.running.next(raw.resource)
+        if own is not None:
+            own.since = raw.at
+            self.suspended.add(own)
+
+    def resume(self, raw: RawEvent) -> None:
+        own = self.suspended.next(raw.resource)
+        if own is not None and own.since is not None:
+            own.paused += raw.at - own.since
+            own.since = None
+            self.running.add(own)
 
 
 def done_events(case: str, line: int, raws: list[RawEvent], findings: LogFindings) -> tuple[Event, ...]:
@@ -69,49 +133,30 @@ def _event(
 
 def _paired(case: str, line: int, raws: list[RawEvent], findings: LogFindings) -> tuple[Event, ...]:
     events: list[Event] = []
-    begun: dict[tuple[str, str], list[_Open]] = {}
+    begun: defaultdict[tuple[str, str], _Begun] = defaultdict(_Begun)
     undone = 0
     for raw in raws:
-        key = (raw.activity, raw.instance)
+        same = begun[raw.activity, raw.instance]
         if raw.transition == COMPLETE:
-            own = _taken(begun, key, raw.resource)
             started, paused, resource = raw.started, raw.paused, raw.resource
+            own = same.take(raw.resource)
             if own is not None:
                 started = own.started if started is None else started
                 paused = paused or own.paused + (0 if own.since is None else raw.at - own.since)
                 resource = resource or own.resource
             events.append(_event(case, line, raw, started, paused, resource, findings))
         elif raw.transition == "start":
-            begun.setdefault(key, []).append(_Open(raw))
+            same.start(raw)
+        elif raw.transition == "suspend":
+            same.suspend(raw)
+        elif raw.transition == "resume":
+            same.resume(raw)
         elif raw.transition == "undone":
             undone += 1
-            _taken(begun, key, raw.resource)
-        elif raw.transition != "ahead":
-            _pause(begun.get(key), raw)
+            same.take(raw.resource)
     if undone:
         findings.note("log_not_done", case, line, undone)
-    left = sum(len(each) for each in begun.values())
+    left = sum(same.count for same in begun.values())
     if left:
         findings.note("log_never_completed", case, line, left)
     return tuple(events)
-
-
-def _taken(begun: dict[tuple[str, str], list[_Open]], key: tuple[str, str], resource: str) -> _Open | None:
-    """The oldest that this person has begun, else the oldest."""
-    waiting = begun.get(key)
-    if not waiting:
-        return None
-    own = next((each for each in waiting if resource and each.resource == resource), waiting[0])
-    waiting.remove(own)
-    return own
-
-
-def _pause(waiting: list[_Open] | None, raw: RawEvent) -> None:
-    for each in waiting or ():
-        if raw.transition == "suspend" and each.since is None:
-            each.since = raw.at
-            return
-        if raw.transition == "resume" and each.since is not None:
-            each.paused += raw.at - each.since
-            each.since = None
-            return

@@ -7,7 +7,7 @@ from penstock.mining.event import AGENT_MODES, HUMAN_MODES
 from penstock.mining.lifecycle import transition_of
 from penstock.mining.map_counts import MAX_ACTIVITIES
 
-_MAX_NAME = 500  # characters; longer ones are texts
+MAX_NAME = 500  # characters; longer ones are texts
 _REMEMBERED = 100_000
 
 
@@ -25,14 +25,14 @@ class Names:
             return known
         if len(self._activities) >= MAX_ACTIVITIES:
             raise EventLogTooLarge(what="activities", limit=MAX_ACTIVITIES, where=f"line {line}")
-        if len(name) > _MAX_NAME:
-            raise EventLogTooLarge(what="characters in the name of an activity", limit=_MAX_NAME, where=f"line {line}")
+        if len(name) > MAX_NAME:
+            raise EventLogTooLarge(what="characters in the name of an activity", limit=MAX_NAME, where=f"line {line}")
         return self._activities.setdefault(name, name)
 
     def resource(self, name: str) -> str:
         known = self._resources.get(name)
         if known is None:
-            known = name[:_MAX_NAME]
+            known = name[:MAX_NAME]
             if len(self._resources) < _REMEMBERED:
                 self._resources[name] = known
         return known

@@ -29,6 +29,7 @@ from penstock.store.projects import ProjectStore
 from penstock.store.queues import QueueStore
 from penstock.store.releases import ReleaseStore
 from penstock.store.reports import ReportStore
+from penstock.store.run_fits import RunFitStore
 from penstock.store.run_lists import RunListStore
 from penstock.store.run_store import Batch, JournalRow, RunRow, RunStore
 from penstock.store.schedules import ScheduleStore
@@ -43,7 +44,7 @@ class Store(
     JobStore, JudgmentStore, DeadLetterStore, CheckpointStore, AccessStore, DraftStore, DocumentDraftStore,
     BatchStore, FileAssetStore, QueueStore, FileScheduleStore, FollowUpStore, ExecutionStore, ExecutionListStore,
     ExecutionSeriesStore, ProjectStore, TaskStore, ReportStore, SimulationStore,
-    DeploymentStore, AutonomyStore, EventLogStore,
+    DeploymentStore, AutonomyStore, EventLogStore, RunFitStore,
     Protocol,
 ):  # fmt: skip
     """Who needs part of it asks for that part."""

@@ -28,6 +28,7 @@ from penstock.store.projects import SqlProjects
 from penstock.store.queues import FORGET_DEAD_MESSAGES, SqlQueues
 from penstock.store.releases import SqlReleases
 from penstock.store.reports import SqlReports
+from penstock.store.run_fits import SqlRunFits
 from penstock.store.run_lists import SqlRunLists
 from penstock.store.run_store import SqlRuns
 from penstock.store.schedules import SqlSchedules
@@ -44,7 +45,7 @@ class SqlStore(
     SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
     SqlDeadLetters, SqlCheckpoints, SqlAutonomy, SqlAccess, SqlDrafts, SqlDocumentDrafts, SqlBatches, SqlFileAssets,
     SqlQueues, SqlFileSchedules, SqlFollowUps, SqlExecutions, SqlExecutionLists, SqlExecutionSeries, SqlProjects,
-    SqlTasks, SqlReports, SqlSimulations, SqlDeployments, SqlJobs, SqlEventLogs,
+    SqlTasks, SqlReports, SqlSimulations, SqlDeployments, SqlJobs, SqlEventLogs, SqlRunFits,
 ):  # fmt: skip
     def projected(self, table: Table, run: int | str | None = None) -> list[tuple[Any, ...]]:
         names = ",".join(f'"{name}"' for name in table.names)

@@ -8,6 +8,7 @@ from penstock.store.event_log_tables import EVENT_LOG_TABLES
 from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE, STAGE_LOG, USAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
 from penstock.store.job_tables import JOB_TABLES
+from penstock.store.run_fit_tables import RUN_FIT_TABLES
 from penstock.store.run_tables import (
     BLOB,
     CAUSE,
@@ -388,7 +389,7 @@ TABLES: tuple[Table, ...] = (
     ARTIFACT, RELEASE, MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT, API_KEY, ENDED_SESSION, AUDIT,
     REQUEST, DRAFT, DOCUMENT_DRAFT, REMARK, BATCH, FILE_ASSET, QUEUE_MESSAGE, FILE_SCHEDULE, EXECUTION, STAGE_LOG,
     USAGE, INGEST, DEFINITION, STAGE, *TASK_TABLES, *DEPLOYMENT_TABLES, *SIMULATION_TABLES, *JOB_TABLES,
-    *AUTONOMY_TABLES, *EVENT_LOG_TABLES,
+    *AUTONOMY_TABLES, *EVENT_LOG_TABLES, *RUN_FIT_TABLES,
 )  # fmt: skip
 PROJECTIONS: tuple[Table, ...] = tuple(t for t in TABLES if t.projection)
 #: what a store on a server has besides

@@ -43,9 +43,9 @@ class ProcessApp(AppLanguage):
         await begin(door)
 
     def background(self, door: Door) -> Background:
-        from penstock.app.process.autonomy.follower import AutonomyFollower
+        from penstock.app.process.followers import Followers
 
-        return AutonomyFollower(door)
+        return Followers(door)
 
     def figures(self, store: Store, net_of: Callable[[str], Compiled], settings: Mapping[str, Any]) -> LanguageFigures:
         from penstock.app.process.figures import Figures

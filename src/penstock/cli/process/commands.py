@@ -15,7 +15,8 @@ COMMANDS = {
         "penstock.cli.process.autonomy", "How far agents may work alone: proposals from what they have done.", "items"
     ),
     "mine": LanguageCommand(
-        "penstock.cli.process.mining", "What really happened in a process: map, variants, lost time, better model.",
+        "penstock.cli.process.mining",
+        "What really happened in a process: map, variants, lost time, better model.",
         "autonomy",
     ),
 }

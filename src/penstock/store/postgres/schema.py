@@ -10,6 +10,7 @@ from penstock.store.execution_tables import DEFINITION, EXECUTION, INGEST, STAGE
 from penstock.store.file_tables import FILE_ASSET, FILE_SCHEDULE, QUEUE_MESSAGE
 from penstock.store.file_views import FILE_VIEWS, file_views
 from penstock.store.job_tables import JOB_TABLES
+from penstock.store.run_fit_tables import RUN_FIT_TABLES
 from penstock.store.run_tables import CAUSE, JOURNAL, OUTBOX, RUN, WAITING, WORK
 from penstock.store.schema import (
     IN_FORCE,
@@ -230,5 +231,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     6: _new(*TASK_TABLES),
     7: _new(*DEPLOYMENT_TABLES, *SIMULATION_TABLES),
-    8: _new(DOCUMENT_DRAFT, *JOB_TABLES, *AUTONOMY_TABLES, *EVENT_LOG_TABLES),
+    8: _new(DOCUMENT_DRAFT, *JOB_TABLES, *AUTONOMY_TABLES, *EVENT_LOG_TABLES, *RUN_FIT_TABLES),
 }

@@ -27,6 +27,7 @@ from penstock.store.releases import ReleaseRow
 if TYPE_CHECKING:
     from penstock.app.runs.runs import Runs
 
+
 class Proposal(msgspec.Struct, frozen=True):
     """The model that waits, with what it says of the history. `diff` is None where no process was there before."""
 

@@ -104,7 +104,6 @@ class Overview:
             return MinedMap(source, found, fits, None, frozenset())
         return MinedMap(source, found, fits, pending_model(model), still_deviating(model))
 
-
     async def held_against(self, mined: MinedMap, row: ReleaseRow) -> MinedMap:
         """A file's map against a process: nothing of it is kept."""
         fits = await asyncio.to_thread(check_conformance, definition_of(row), variants_of(mined.map))
