@@ -76,7 +76,9 @@ function Badge({ kind, on, label, onPress }: { kind: ChangeKind; on: boolean; la
 }
 
 /** In the middle of its longest connection; below its shape when it has none. */
-function chipBox(drawn: Drawn, marks: ElementMark[]): HTMLElement | null {
+function chipBox(drawn: Drawn, all: ElementMark[]): HTMLElement | null {
+  const kept = all.filter(({ kind }) => kind !== "removed"); // what is gone may lie under what is new
+  const marks = kept.length > 0 ? kept : all;
   const connections = marks.map(({ element }) => element).filter((element): element is Element & { waypoints: NonNullable<Element["waypoints"]> } => element.waypoints !== undefined);
   const shape = marks.find(({ element }) => !element.waypoints)?.element;
   const longest = connections.sort((a, b) => lengthOf(b.waypoints) - lengthOf(a.waypoints))[0];
