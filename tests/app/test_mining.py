@@ -11,13 +11,13 @@ import pytest
 
 from penstock.app.penstock import Penstock
 from penstock.app.process.definitions import Processes
-from penstock.app.process.mining import maps as module
-from penstock.app.process.mining.logs import EventLogs, Reading
-from penstock.app.process.mining.map_drawing import map_picture, span
-from penstock.app.process.mining.maps import Maps
-from penstock.app.process.mining.merged_drawing import merged_drawings
-from penstock.app.process.mining.overview import Overview
-from penstock.app.process.mining.sample import begin
+from penstock.app.process.mining.histories import maps as module
+from penstock.app.process.mining.histories.logs import EventLogs, Reading
+from penstock.app.process.mining.histories.maps import Maps
+from penstock.app.process.mining.histories.sample import begin
+from penstock.app.process.mining.views.map_drawing import map_picture, span
+from penstock.app.process.mining.views.merged_drawing import merged_drawings
+from penstock.app.process.mining.views.overview import Overview
 from penstock.app.process.work_items import WorkItems
 from penstock.app.releases.start_release import start
 from penstock.demo.sample_runs import put_in_force

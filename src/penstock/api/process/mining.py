@@ -19,10 +19,10 @@ from penstock.api.time_fields import moment
 from penstock.app.penstock import Penstock
 from penstock.app.process.definitions import approval_of
 from penstock.app.process.mining.discovery import Discovery, Proposal
-from penstock.app.process.mining.logs import EventLogs, Reading
-from penstock.app.process.mining.maps import Maps, Source
-from penstock.app.process.mining.model_evidence import evidence_of
-from penstock.app.process.mining.overview import Overview, map_body, share
+from penstock.app.process.mining.histories.logs import EventLogs, Reading
+from penstock.app.process.mining.histories.maps import Maps, Source
+from penstock.app.process.mining.views.model_evidence import evidence_of
+from penstock.app.process.mining.views.overview import Overview, map_body, share
 from penstock.errors import ProcessUnreadable
 from penstock.store.event_logs import EventLogRow
 

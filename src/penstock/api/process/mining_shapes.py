@@ -11,8 +11,8 @@ from penstock.api.problems import FoundOut
 from penstock.api.process.definition_shapes import Name
 from penstock.api.time_fields import Moment
 from penstock.app.process.mining.model_diff import Change
-from penstock.app.process.mining.model_evidence import Still
-from penstock.app.process.mining.overview import MinedLine, PendingModel
+from penstock.app.process.mining.views.model_evidence import Still
+from penstock.app.process.mining.views.overview import MinedLine, PendingModel
 from penstock.mining.activity_map import ActivityStats, Bottleneck, FlowStats, Handover, Rework
 
 _LOG = "Y2FzZSxhY3Rpdml0eSx0aW1lCjEsQSwyMDI2LTExLTAxVDA5OjAwOjAwWgo="

@@ -33,12 +33,12 @@ class ProcessApp(AppLanguage):
         return source == PROCESS_DISCOVERED
 
     async def received(self, door: Door, source: str, payload: Any, by: Any = None) -> list[str]:
-        from penstock.app.process.discovered import discovered
+        from penstock.app.process.models import discovered
 
         return [(await discovered(door, payload, by)).release.name]
 
     async def sample(self, door: Door) -> None:
-        from penstock.app.process.mining.sample import begin
+        from penstock.app.process.mining.histories.sample import begin
 
         await begin(door)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from penstock.app.process.mining.change_words import deviation_words
-from penstock.app.process.mining.map_drawing import map_picture, span
-from penstock.app.process.mining.overview import MinedMap, kind_of, share
+from penstock.app.process.mining.views.map_drawing import map_picture, span
+from penstock.app.process.mining.views.overview import MinedMap, kind_of, share
 from penstock.cli.net_text import coloured
 from penstock.cli.output import TONES, console, moment, say
 from penstock.errors import BadInput

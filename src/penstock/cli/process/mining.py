@@ -16,12 +16,12 @@ from penstock.app.penstock import Penstock
 from penstock.app.process.definitions import Processes, approval_of
 from penstock.app.process.error_words import process_words
 from penstock.app.process.mining.discovery import Discovery, Proposal, pending_of
-from penstock.app.process.mining.logs import EventLogs, Imported, Reading
-from penstock.app.process.mining.map_drawing import span
-from penstock.app.process.mining.maps import Source
+from penstock.app.process.mining.histories.logs import EventLogs, Imported, Reading
+from penstock.app.process.mining.histories.maps import Source
 from penstock.app.process.mining.model_diff import Change
-from penstock.app.process.mining.model_evidence import Evidence, evidence_of
-from penstock.app.process.mining.overview import MinedLine, MinedMap, Overview, map_body, map_of_file, share
+from penstock.app.process.mining.views.map_drawing import span
+from penstock.app.process.mining.views.model_evidence import Evidence, evidence_of
+from penstock.app.process.mining.views.overview import MinedLine, MinedMap, Overview, map_body, map_of_file, share
 from penstock.app.timestamps import moment
 from penstock.cli.default_command import DefaultCommands
 from penstock.cli.drive import attached, driving_or_attached, until_done

@@ -200,7 +200,7 @@ def test_p_7_3_2_instances_that_ended_are_the_history(office: World) -> None:
     assert other.delete(f"/processes/mining/logs/{log['id']}").status_code == 404
 
 
-def test_p_7_4_a_log_without_a_process_is_mapped_and_mined(office: World) -> None:
+def test_p_7_4_1_a_log_without_a_process_is_mapped_and_mined(office: World) -> None:
     """P-7.4.1, P-7.5.3, P-7.5.5: the model has an id of its own, and waits; rejected, it is kept and cannot begin."""
     data = log_of({"Ask,Look": 7, "Look,Ask": 7})
     log = brought(office, gzip.compress(data))

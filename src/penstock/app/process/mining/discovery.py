@@ -12,7 +12,7 @@ from penstock.app.access.candidates import Who
 from penstock.app.process.called_definitions import Called, called_by
 from penstock.app.process.definitions import Processes, approval_of
 from penstock.app.process.error_words import process_words
-from penstock.app.process.mining.maps import Maps, Source, definition_of, variants_of
+from penstock.app.process.mining.histories.maps import Maps, Source, definition_of, variants_of
 from penstock.app.process.mining.model_diff import ModelDiff, model_diff
 from penstock.app.process.mining.proposal import LEAST_SHARE, propose_model
 from penstock.app.process.mining.proposal import Proposal as MinedModel

@@ -19,18 +19,22 @@ from penstock.app.process.mining.added_shapes import with_added_shapes
 from penstock.app.process.mining.conformance import Variants, check_conformance
 from penstock.app.process.mining.controls import controls_of, is_control
 from penstock.app.process.mining.definition_edit import DefinitionEdit
+from penstock.app.process.mining.definition_model import definition_model
 from penstock.app.process.mining.tree_definition import tree_definition
 from penstock.errors import DocumentInvalid
 from penstock.lang.compile import compile_document
 from penstock.lang.contract import Resolve
 from penstock.mining.conformance import Conformance, Deviation
 from penstock.mining.inductive_miner import discover_tree
+from penstock.mining.replay import Replayer
 
 #: Of all cases, so many have to show something before the model allows it; and at least this many cases.
 LEAST_SHARE, LEAST_CASES = 0.005, 3
 #: With fewer cases nothing is taken out for not having happened.
 ENOUGH_CASES = 50
 _MOST_TRIES = 40
+#: States that are looked at after a step: the most frequent variants are explained, the others only told to fit or not.
+_STATES = 25_000
 BASE_CHANGED, INDUCTIVE = "base changed by the log", "inductive miner"
 
 Reason = Literal["control", "seldom", "not_drawable"]
@@ -71,7 +75,8 @@ def propose_model(
     if name:
         changed["process_definition_name"] = name
     drawn = with_added_shapes(changed, base)
-    return Proposal(drawn, BASE_CHANGED, learning.found, tuple(learning.not_learned()))
+    found = check_conformance(drawn, variants)
+    return Proposal(drawn, BASE_CHANGED, found, tuple(learning.not_learned(found)))
 
 
 def can_run(definition: Mapping[str, Any], resolve: Resolve | None = None) -> bool:
@@ -88,8 +93,9 @@ class _Learning:
         self, base: Mapping[str, Any], variants: Variants, least_share: float, resolve: Resolve | None
     ) -> None:
         self.data: dict[str, Any] = dict(base)
-        self.variants, self.resolve = variants, resolve
-        self.found = check_conformance(base, variants)
+        self.variants = dict(sorted(variants.items(), key=lambda one: -one[1]))
+        self.counts, self.resolve = list(self.variants.values()), resolve
+        self.found = check_conformance(base, self.variants)
         self.controls = controls_of(base)
         self.against_rules = self._against_rules()
         self.least = max(LEAST_CASES, math.ceil(least_share * self.found.cases))
@@ -101,9 +107,9 @@ class _Learning:
         if self.found.cases >= ENOUGH_CASES:
             self._take_out()
 
-    def not_learned(self) -> Iterator[NotLearned]:
-        for deviation in self.found.deviations:
-            seldom = self._cases(deviation) < self.least
+    def not_learned(self, found: Conformance) -> Iterator[NotLearned]:
+        for deviation in found.deviations:
+            seldom = deviation.cases < self.least
             reason: Reason = "seldom" if seldom else "not_drawable"
             yield NotLearned(deviation, "control" if self._touches_control(deviation) else reason)
 
@@ -111,12 +117,13 @@ class _Learning:
 
     def _cases(self, deviation: Deviation) -> int:
         """All that have it, also beside others."""
-        counts = list(self.variants.values())
-        return sum(counts[number] for number in deviation.variants)
+        return sum(self.counts[number] for number in deviation.variants)
 
     def _frequent(self) -> list[Deviation]:
-        found = [one for one in self.found.deviations if self._cases(one) >= self.least and _key(one) not in self.tried]
-        return sorted(found, key=lambda one: -self._cases(one))
+        cases = {_key(one): self._cases(one) for one in self.found.deviations}
+        wanted = (one for one in self.found.deviations if _key(one) not in self.tried)
+        found = [one for one in wanted if cases[_key(one)] >= self.least]
+        return sorted(found, key=lambda one: -cases[_key(one)])
 
     def _try(self, deviation: Deviation) -> None:
         """Keeps the step for a deviation if it is a good one; it is not tried again."""
@@ -128,11 +135,13 @@ class _Learning:
     def _keeps(self, edit: DefinitionEdit, *, more: bool) -> None:
         if not can_run(edit.data, self.resolve):
             return
-        found = check_conformance(edit.data, self.variants)
-        if any(found.fits[number] for number in self.against_rules):
+        replayer = Replayer(definition_model(edit.data))
+        fits = [replayer.fits(case) for case in self.variants]
+        if any(fits[number] for number in self.against_rules):
             return
-        if found.fitting > self.found.fitting or not more and found.fitting == self.found.fitting:
-            self.data, self.found = edit.data, found
+        fitting = sum(cases for cases, fit in zip(self.counts, fits, strict=True) if fit)
+        if fitting > self.found.fitting or not more and fitting == self.found.fitting:
+            self.data, self.found = edit.data, check_conformance(edit.data, self.variants, _STATES)
 
     def _touches_control(self, deviation: Deviation) -> bool:
         """To leave a control out, or to do it, or what it stands before, at another time."""

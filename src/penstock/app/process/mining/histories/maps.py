@@ -12,8 +12,8 @@ import msgspec
 
 from penstock.app.process.definitions import Processes
 from penstock.app.process.mining.conformance import check_conformance
-from penstock.app.process.mining.history import cases_of_runs, newest_end
-from penstock.app.process.mining.logs import EventLogs
+from penstock.app.process.mining.histories.history import cases_of_runs, newest_end
+from penstock.app.process.mining.histories.logs import EventLogs
 from penstock.errors import BadInput, EventLogTooLarge, ProcessNotFound
 from penstock.host.limits import Limits
 from penstock.mining.activity_map import ActivityMap, activity_map

@@ -12,9 +12,9 @@ import msgspec
 from penstock.app.process.definitions import CONTAINERS, Processes
 from penstock.app.process.mining.conformance import check_conformance
 from penstock.app.process.mining.discovery import pending_of
-from penstock.app.process.mining.history import newest_end
-from penstock.app.process.mining.logs import Reading, in_period, options_of
-from penstock.app.process.mining.maps import Maps, Source, definition_of, variants_of
+from penstock.app.process.mining.histories.history import newest_end
+from penstock.app.process.mining.histories.logs import Reading, in_period, options_of
+from penstock.app.process.mining.histories.maps import Maps, Source, definition_of, variants_of
 from penstock.app.process.version_writer import DISCOVERED, origin_of
 from penstock.errors import BadInput
 from penstock.host.limits import TenantLimits

@@ -12,10 +12,10 @@ import msgspec
 from penstock.app.process.called_definitions import Called, called_by
 from penstock.app.process.definitions import Processes, approval_of
 from penstock.app.process.mining.change_words import deviation_words
-from penstock.app.process.mining.maps import Maps, definition_of, variants_of
-from penstock.app.process.mining.merged_drawing import merged_drawings
+from penstock.app.process.mining.histories.maps import Maps, definition_of, variants_of
 from penstock.app.process.mining.model_diff import Change, ModelDiff, model_diff
-from penstock.app.process.mining.overview import activity_ids
+from penstock.app.process.mining.views.merged_drawing import merged_drawings
+from penstock.app.process.mining.views.overview import activity_ids
 from penstock.app.process.version_writer import DISCOVERED, origin_of
 from penstock.app.runs.commands.migration import Move, planned
 from penstock.app.timestamps import moment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.app.process.mining.logs import EventLogs
+from penstock.app.process.mining.histories.logs import EventLogs
 from penstock.app.process.work_items import WorkItems
 from penstock.app.releases.start_release import start
 from penstock.sample_tenant.claim_log import NAME, PROCESS, claim_log

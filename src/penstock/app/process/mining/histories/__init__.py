@@ -1,0 +1,1 @@
+"""Cases that are looked at: instances that have ended, logs that were brought, and the maps of both."""
