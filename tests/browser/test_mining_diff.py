@@ -93,14 +93,14 @@ def test_the_decision_is_told_in_its_order(window: Open) -> None:
     dialog.get_by_role("button", name="Close").click()
     panel.get_by_role("button", name="Approve as version 4").click()
     expect(dialog.get_by_role("textbox")).to_have_count(1)  # no count: no run is moved
-    dialog.get_by_role("button", name="Not now").click()
+    dialog.get_by_role("button", name="Not yet").click()
     panel.get_by_label("Move 31 runs after approval").check()
     panel.get_by_role("button", name="Approve as version 4").click()
     yes = dialog.get_by_role("button", name="Approve as version 4")
     expect(yes).to_be_disabled()
-    dialog.get_by_label("type 31").fill("30")
+    dialog.get_by_label("Type 31 to confirm").fill("30")
     expect(yes).to_be_disabled()
-    dialog.get_by_label("type 31").fill("31")
+    dialog.get_by_label("Type 31 to confirm").fill("31")
     expect(yes).to_be_enabled()
     look_at_dialog(page)
 

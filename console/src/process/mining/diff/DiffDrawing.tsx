@@ -50,7 +50,7 @@ export default function DiffDrawing({ diff, look, chosen, counted, tokens, onCho
       {drawn && <ZoomTools drawn={drawn} zoom={zoom} />}
       {drawn && look === "diff" && marks.filter(({ element, change }) => !element.waypoints && change !== NO_CHANGE).map(({ element, kind, change }) => createPortal(<Badge kind={kind} on={change === chosen} label={`${m.diff.kinds[kind]}: ${titleOf(change)}`} onPress={() => onChoose(change)} />, drawn.spot(element, "change", { left: element.width ?? 0, top: 0 }), `badge ${element.id}`))}
       {drawn && look === "diff" && !counts && diff.changes.map((change, number) => {
-        const box = chipBox(drawn, marks.filter((mark) => mark.change === number));
+        const box = chipBox(drawn, change.kind, marks.filter((mark) => mark.change === number));
         return box && createPortal(<button type="button" tabIndex={-1} className={`mine-chip mine-chip-${change.kind}`} onClick={() => onChoose(number)}>{m.diff.chip(f.number(change.cases), f.number(diff.cases))}</button>, box, `chip ${number}`);
       })}
       {drawn && ways && counted && counted.activities.map((activity) => {
@@ -76,9 +76,10 @@ function Badge({ kind, on, label, onPress }: { kind: ChangeKind; on: boolean; la
 }
 
 /** In the middle of its longest connection; below its shape when it has none. */
-function chipBox(drawn: Drawn, all: ElementMark[]): HTMLElement | null {
-  const kept = all.filter(({ kind }) => kind !== "removed"); // what is gone may lie under what is new
-  const marks = kept.length > 0 ? kept : all;
+function chipBox(drawn: Drawn, kind: ChangeKind, all: ElementMark[]): HTMLElement | null {
+  // what is gone may lie under what is new, and what stays is not what a removal is about
+  const own = all.filter((mark) => (mark.kind === "removed") === (kind === "removed"));
+  const marks = own.length > 0 ? own : all;
   const connections = marks.map(({ element }) => element).filter((element): element is Element & { waypoints: NonNullable<Element["waypoints"]> } => element.waypoints !== undefined);
   const shape = marks.find(({ element }) => !element.waypoints)?.element;
   const longest = connections.sort((a, b) => lengthOf(b.waypoints) - lengthOf(a.waypoints))[0];

@@ -27,10 +27,11 @@ interface Props {
   onCallout: (shown: boolean) => void;
 }
 
-/** Of the callout of the bottleneck, and how far it stands from the paths. */
+/** Of the callout of the bottleneck, which stands in the margin of the map. */
 export const CALLOUT_WIDTH = 256;
 const CALLOUT_HEIGHT = 196;
-export const CALLOUT_GAP = 16;
+export const CALLOUT_GAP = -14;
+const INTO_MARGIN = 20;
 
 export function ActivityMap({ map, layout, activities, mode, fading, variant, tokens, zoom, callout, onCallout }: Props): ReactNode {
   const { m } = useMiningWords();
@@ -60,7 +61,7 @@ export function ActivityMap({ map, layout, activities, mode, fading, variant, to
           <circle className="mine-end" cx={layout.end.x} cy={layout.end.y} r={END_RADIUS} />
           {[...layout.ways].sort((a, b) => a.flow.count - b.flow.count).map((each) => <Path key={flowKey(each.flow)} way={each} most={most} off={isOff(each)} on={drawn?.has(flowKey(each.flow)) ?? false} narrow={each === way} />)}
           {layout.ways.map((each) => <Numbers key={flowKey(each.flow)} way={each} off={isOff(each)} narrow={each === way} />)}
-          {way && callout && <path className="mine-lead" d={`M${way.label.x + LEAD} ${way.label.y} H${layout.width - 4}`} />}
+          {way && callout && <path className="mine-lead" d={`M${way.label.x + LEAD} ${way.label.y} H${layout.width - INTO_MARGIN}`} />}
           {way && callout && <circle className="mine-lead-dot" cx={way.label.x + LEAD} cy={way.label.y} r={3} />}
         </svg>
         {activities.map((activity) => {
@@ -68,7 +69,7 @@ export function ActivityMap({ map, layout, activities, mode, fading, variant, to
           return spot && <Step key={activity.name} activity={activity} x={spot.x} y={spot.y} mode={mode} most={mostTimes} narrow={narrow?.target === activity.name} off={variant !== null && !variant.activities.includes(activity.name)} bad={deviating.has(activity.name)} focused={focus === activity.name} onFocus={setFocus} onMove={move} />;
         })}
         {tokens.map((token) => <Drop key={`${token.key} ${token.step}`} token={token} layout={layout} />)}
-        {way && narrow && callout && <BottleneckCard map={map} bottleneck={narrow} style={{ left: layout.width - 4, top: clamp(way.label.y - CALLOUT_HEIGHT / 2, 60, layout.height - CALLOUT_HEIGHT - 10), width: CALLOUT_WIDTH }} onClose={() => onCallout(false)} />}
+        {way && narrow && callout && <BottleneckCard map={map} bottleneck={narrow} style={{ left: layout.width - INTO_MARGIN, top: clamp(way.label.y - CALLOUT_HEIGHT / 2, 60, layout.height - CALLOUT_HEIGHT - 10), width: CALLOUT_WIDTH }} onClose={() => onCallout(false)} />}
       </div>
     </div>
   );

@@ -12,9 +12,9 @@ const COLUMN = 268;
 export const END_RADIUS = 9;
 /** How far the first arc leaves the node, and each one around it further. */
 const ARC = 46;
-const ARC_STEP = 112;
+const ARC_STEP = 104;
 /** Room for the numbers beside an arc. */
-const LABEL = 108;
+const LABEL = 98;
 const MARGIN = 26;
 /** How far the ends of paths stand apart at the side of a node. */
 const PORT = 13;
