@@ -1,5 +1,4 @@
-"""Models that nobody has drawn: mined from a log (P-7.4), also by whoever sends PROCESS_DISCOVERED (P-E.4, P-7.2.2), or
-read out of a text (P-X.2, P-X.22)."""
+"""Models that nobody has drawn: mined from a log (P-7.4, P-E.4), or read out of a text (P-X.2, P-X.22)."""
 
 from __future__ import annotations
 
