@@ -275,7 +275,9 @@ class Eyes:
     def shoot(self, page: Any, path: str, name: str) -> None:
         page.goto(self.base + path)
         drawn = path.startswith(("/runs/", "/definitions/", "/pipelines/"))
-        page.wait_for_selector("[data-node]" if drawn else ".djs-element" if "/diff/" in path else "h1", state="attached")
+        page.wait_for_selector(
+            "[data-node]" if drawn else ".djs-element" if "/diff/" in path else "h1", state="attached"
+        )
         page.wait_for_selector(".skeleton", state="detached")
         page.wait_for_timeout(1500)  # what moves comes to rest
         page.add_style_tag(content=".mono.cut[title^='/'] { visibility: hidden }")  # no folder of this machine

@@ -77,7 +77,7 @@ def _activities() -> list[dict[str, Any]]:
     cases: Counter[str] = Counter()
     for steps, count, _, _ in VARIANTS:
         times.update({step: steps.count(step) * count for step in set(steps)})
-        cases.update({step: count for step in set(steps)})
+        cases.update(dict.fromkeys(set(steps), count))
     return [
         {
             "name": step, "activity_id": f"step_{number}", "count": times[step], "cases": cases[step],
@@ -122,38 +122,58 @@ def _variants() -> list[dict[str, Any]]:
 def line(**changed: Any) -> dict[str, Any]:
     whole = mined_map()
     return {
-        **{name: whole[name] for name in ("id", "name", "version", "source", "cases", "events", "median_case_ms", "bottleneck")},
-        "fitness": 0.924, "pending_model": MODEL, **changed,
-    }  # fmt: skip
+        **{
+            name: whole[name]
+            for name in ("id", "name", "version", "source", "cases", "events", "median_case_ms", "bottleneck")
+        },
+        "fitness": 0.924,
+        "pending_model": MODEL,
+        **changed,
+    }
 
 
 # ---- the discovered model against version 3 ------------------------------------------------------------------------
 
 _SHAPES: dict[str, tuple[str, str, int, int, int, int]] = {
-    "start": ("startEvent", "Claim", 210, 92, 36, 36), "receive": ("userTask", RECEIVE, 270, 70, 100, 80),
-    "classify": ("serviceTask", CLASSIFY, 400, 70, 100, 80), "big": ("exclusiveGateway", "How big?", 520, 255, 50, 50),
-    "inspect": ("userTask", INSPECT, 610, 240, 100, 80), "find": ("userTask", FIND, 740, 240, 100, 80),
-    "decide": ("userTask", JUDGE, 870, 240, 100, 80), "visit": ("userTask", "Site visit", 610, 345, 100, 66),
-    "whose": ("exclusiveGateway", "Whose?", 1000, 255, 50, 50), "approve": ("userTask", APPROVE, 970, 460, 100, 80),
-    "paid": ("inclusiveGateway", "Pay?", 1110, 475, 50, 50), "pay": ("userTask", PAY, 1200, 460, 100, 80),
-    "notify": ("serviceTask", NOTIFY, 1200, 70, 100, 80), "both": ("inclusiveGateway", "", 1335, 85, 50, 50),
+    "start": ("startEvent", "Claim", 210, 92, 36, 36),
+    "receive": ("userTask", RECEIVE, 270, 70, 100, 80),
+    "classify": ("serviceTask", CLASSIFY, 400, 70, 100, 80),
+    "big": ("exclusiveGateway", "How big?", 520, 255, 50, 50),
+    "inspect": ("userTask", INSPECT, 610, 240, 100, 80),
+    "find": ("userTask", FIND, 740, 240, 100, 80),
+    "decide": ("userTask", JUDGE, 870, 240, 100, 80),
+    "visit": ("userTask", "Site visit", 610, 345, 100, 66),
+    "whose": ("exclusiveGateway", "Whose?", 1000, 255, 50, 50),
+    "approve": ("userTask", APPROVE, 970, 460, 100, 80),
+    "paid": ("inclusiveGateway", "Pay?", 1110, 475, 50, 50),
+    "pay": ("userTask", PAY, 1200, 460, 100, 80),
+    "notify": ("serviceTask", NOTIFY, 1200, 70, 100, 80),
+    "both": ("inclusiveGateway", "", 1335, 85, 50, 50),
     "end": ("endEvent", "Closed", 1420, 92, 36, 36),
-}  # fmt: skip
+}
 _FLOWS: dict[str, tuple[str, str, str, list[tuple[int, int]]]] = {
-    "f1": ("start", "receive", "", [(246, 110), (270, 110)]), "f2": ("receive", "classify", "", [(370, 110), (400, 110)]),
-    "f3": ("classify", "big", "", [(500, 110), (545, 110), (545, 255)]), "f4": ("big", "inspect", "", [(570, 280), (610, 280)]),
-    "f5": ("inspect", "find", "", [(710, 280), (740, 280)]), "f6": ("find", "decide", "", [(840, 280), (870, 280)]),
-    "f7": ("decide", "whose", "", [(970, 280), (1000, 280)]), "f8": ("whose", "approve", "ours", [(1025, 305), (1025, 460)]),
+    "f1": ("start", "receive", "", [(246, 110), (270, 110)]),
+    "f2": ("receive", "classify", "", [(370, 110), (400, 110)]),
+    "f3": ("classify", "big", "", [(500, 110), (545, 110), (545, 255)]),
+    "f4": ("big", "inspect", "", [(570, 280), (610, 280)]),
+    "f5": ("inspect", "find", "", [(710, 280), (740, 280)]),
+    "f6": ("find", "decide", "", [(840, 280), (870, 280)]),
+    "f7": ("decide", "whose", "", [(970, 280), (1000, 280)]),
+    "f8": ("whose", "approve", "ours", [(1025, 305), (1025, 460)]),
     "f9": ("whose", "notify", "customer's", [(1050, 280), (1090, 280), (1090, 90), (1200, 90)]),
     "f10": ("big", "approve", "small amount", [(520, 280), (480, 280), (480, 500), (970, 500)]),
-    "f11": ("approve", "paid", "", [(1070, 500), (1110, 500)]), "f12": ("paid", "pay", "", [(1160, 500), (1200, 500)]),
-    "f13": ("paid", "notify", "", [(1135, 475), (1135, 125), (1200, 125)]), "f14": ("pay", "notify", "", [(1250, 460), (1250, 150)]),
-    "f15": ("notify", "end", "", [(1300, 110), (1420, 110)]), "f16": ("big", "visit", "", [(545, 305), (545, 378), (610, 378)]),
+    "f11": ("approve", "paid", "", [(1070, 500), (1110, 500)]),
+    "f12": ("paid", "pay", "", [(1160, 500), (1200, 500)]),
+    "f13": ("paid", "notify", "", [(1135, 475), (1135, 125), (1200, 125)]),
+    "f14": ("pay", "notify", "", [(1250, 460), (1250, 150)]),
+    "f15": ("notify", "end", "", [(1300, 110), (1420, 110)]),
+    "f16": ("big", "visit", "", [(545, 305), (545, 378), (610, 378)]),
     "f17": ("visit", "find", "", [(710, 378), (790, 378), (790, 320)]),
     "back": ("whose", "find", "", [(1025, 255), (1025, 205), (790, 205), (790, 240)]),
-    "n1": ("pay", "both", "", [(1300, 500), (1360, 500), (1360, 135)]), "n2": ("notify", "both", "", [(1300, 110), (1335, 110)]),
+    "n1": ("pay", "both", "", [(1300, 500), (1360, 500), (1360, 135)]),
+    "n2": ("notify", "both", "", [(1300, 110), (1335, 110)]),
     "n3": ("both", "end", "", [(1385, 110), (1420, 110)]),
-}  # fmt: skip
+}
 _NEW, _GONE = {"back", "n1", "n2", "n3", "both"}, {"visit", "f14", "f15", "f16", "f17"}
 
 
@@ -167,7 +187,8 @@ def bpmn(left_out: set[str]) -> str:
         for id, (a, z, name, _) in flows.items()
     ]
     drawn = [
-        f'<bpmndi:BPMNShape id="{id}_di" bpmnElement="{id}"><dc:Bounds x="{x}" y="{y}" width="{w}" height="{h}"/></bpmndi:BPMNShape>'
+        f'<bpmndi:BPMNShape id="{id}_di" bpmnElement="{id}">'
+        f'<dc:Bounds x="{x}" y="{y}" width="{w}" height="{h}"/></bpmndi:BPMNShape>'
         for id, (_, _, x, y, w, h) in shapes.items()
     ]
     drawn += [
@@ -177,7 +198,8 @@ def bpmn(left_out: set[str]) -> str:
         for id, (_, _, _, points) in flows.items()
     ]
     return (
-        '<?xml version="1.0" encoding="UTF-8"?><bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" '
+        '<?xml version="1.0" encoding="UTF-8"?>'
+        '<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" '
         'xmlns:bpmndi="http://www.omg.org/spec/BPMN/20100524/DI" xmlns:dc="http://www.omg.org/spec/DD/20100524/DC" '
         'xmlns:di="http://www.omg.org/spec/DD/20100524/DI" id="d" targetNamespace="urn:claims">'
         f'<bpmn:process id="claims" isExecutable="true">{"".join(parts)}</bpmn:process>'
@@ -188,9 +210,21 @@ def bpmn(left_out: set[str]) -> str:
 
 def diff(**changed: Any) -> dict[str, Any]:
     return {
-        "id": ID, "name": "고객 클레임 처리", "base_version": 3, "model_id": MODEL, "model_version": 1,
-        "approval_status": "pending", "algorithm": "inductive", "period": PERIOD, "cases": CASES, "events": 8623,
-        "precision": 0.93, "sound": True, "base_bpmn": bpmn(_NEW), "model_bpmn": bpmn(_GONE), "merged_bpmn": bpmn(set()),
+        "id": ID,
+        "name": "고객 클레임 처리",
+        "base_version": 3,
+        "model_id": MODEL,
+        "model_version": 1,
+        "approval_status": "pending",
+        "algorithm": "inductive",
+        "period": PERIOD,
+        "cases": CASES,
+        "events": 8623,
+        "precision": 0.93,
+        "sound": True,
+        "base_bpmn": bpmn(_NEW),
+        "model_bpmn": bpmn(_GONE),
+        "merged_bpmn": bpmn(set()),
         "changes": [
             _change("added", "path_back", (FIND, JUDGE), ["back"], 32, 198),
             _change("changed", "beside", (NOTIFY, PAY), ["paid", "f13"], 8, 882),
@@ -199,18 +233,29 @@ def diff(**changed: Any) -> dict[str, Any]:
             _change("removed", "other", (PAY, NOTIFY), ["f14", "f15"], 1002, None),
         ],
         "replay": {
-            "cases": CASES, "base_fit": 1164, "model_fit": 1204,
-            "still": [{"kind": "skipped", "activity": INSPECT, "before": CLASSIFY, "after": FIND, "cases": 56, "rule": True}],
+            "cases": CASES,
+            "base_fit": 1164,
+            "model_fit": 1204,
+            "still": [
+                {"kind": "skipped", "activity": INSPECT, "before": CLASSIFY, "after": FIND, "cases": 56, "rule": True}
+            ],
         },
         "saved_ms_per_week": 18 * HOUR,
         "approvers": {"permission": "process.model.approve", "mine": True, "needs_two": True, "by_author": False},
         "running": {
-            "total": 33, "looked_at": 33, "can_move": 31,
+            "total": 33,
+            "looked_at": 33,
+            "can_move": 31,
             "cannot": [{"reason": "they rest in Pay, and in v4 Notify must have started beside it", "count": 2}],
-            "at": [{"activity": APPROVE, "count": 12}, {"activity": FIND, "count": 9}, {"activity": INSPECT, "count": 6}, {"activity": JUDGE, "count": 4}],
+            "at": [
+                {"activity": APPROVE, "count": 12},
+                {"activity": FIND, "count": 9},
+                {"activity": INSPECT, "count": 6},
+                {"activity": JUDGE, "count": 4},
+            ],
         },
         **changed,
-    }  # fmt: skip
+    }
 
 
 def _change(
@@ -218,6 +263,12 @@ def _change(
 ) -> dict[str, Any]:
     title, detail = f"{shape}: {' · '.join(names)}", "Changed: the ways around them."
     return {
-        "kind": kind, "shape": shape, "activities": list(names), "title": title, "detail": detail,
-        "elements": elements, "cases": cases, "saved_ms_per_week": None if minutes is None else minutes * MINUTE,
-    }  # fmt: skip
+        "kind": kind,
+        "shape": shape,
+        "activities": list(names),
+        "title": title,
+        "detail": detail,
+        "elements": elements,
+        "cases": cases,
+        "saved_ms_per_week": None if minutes is None else minutes * MINUTE,
+    }

@@ -59,14 +59,15 @@ def test_every_number_is_the_logs_and_goes_in_as_it_goes_out(window: Open) -> No
     """P-7.2.2, CONSOLE 14.5: the paths of the map, counted anew from the variants; as many cases begin as end."""
     page = answered(window(ADMIN))
     page.goto(f"{MAP}?paths=16")
-    expect(page.locator(".mine-way")).to_have_count(16)
+    ways = page.locator(".mine-way")
+    expect(ways).to_have_count(16)
     planted: Counter[tuple[str, str]] = Counter()
     for steps, cases, _, _ in answers.VARIANTS:
         for pair in zip(("", *steps), (*steps, ""), strict=True):
             planted[pair] += cases
     shown = dict(zip(
-        [tuple(json.loads(text)) for text in page.locator(".mine-way").evaluate_all("all => all.map(one => one.dataset.flow)")],
-        page.locator(".mine-way path").evaluate_all("all => all.map(one => Number(one.getAttribute('stroke-width')))"),
+        [tuple(json.loads(flow)) for flow in ways.evaluate_all("all => all.map(one => one.dataset.flow)")],
+        ways.locator("path").evaluate_all("all => all.map(one => Number(one.getAttribute('stroke-width')))"),
         strict=True,
     ))  # fmt: skip
     assert set(shown) == set(planted)
@@ -84,11 +85,18 @@ def test_waits_are_in_five_steps_and_the_modes_only_recolour(window: Open) -> No
     """CONSOLE 14.5, 14.6: below 1 h, 6 h, 12 h, a day, more; Count and Human and AI change no number and no place."""
     page = answered(window(ADMIN))
     page.goto(MAP)
-    for target, step in ((answers.CLASSIFY, 1), (answers.INSPECT, 3), (answers.FIND, 3), (answers.JUDGE, 4), (answers.APPROVE, 5)):
+    for target, step in (
+        (answers.CLASSIFY, 1),
+        (answers.INSPECT, 3),
+        (answers.FIND, 3),
+        (answers.JUDGE, 4),
+        (answers.APPROVE, 5),
+    ):
         source = answers.STEPS[answers.STEPS.index(target) - 1]
         expect(_way(page, source, target)).to_have_class(re.compile(f"mine-wait-{step}"))
     colour = _way(page, answers.FIND, answers.JUDGE).locator("path")
-    look = "() => [...document.querySelectorAll('.mine-map text, .mine-step')].map(one => one.textContent + (one.getAttribute('style') ?? '') + one.getAttribute('x'))"
+    look = """() => [...document.querySelectorAll('.mine-map text, .mine-step')]
+        .map(one => one.textContent + (one.getAttribute('style') ?? '') + one.getAttribute('x'))"""
     before, brown = page.evaluate(look), colour.evaluate("one => getComputedStyle(one).stroke")
     assert brown == "rgb(135, 72, 5)"
     for mode in ("횟수", "사람과 AI"):
@@ -113,7 +121,7 @@ def test_the_most_frequent_path_is_a_straight_spine(window: Open) -> None:
 
 
 def test_sliders_hide_and_say_what_is_seen(window: Open) -> None:
-    """CONSOLE 14.6: the layout is still until the slider is let go, no number changes, and a sentence says what is seen."""
+    """CONSOLE 14.6: the layout is still until the slider is let go; a sentence says what is seen."""
     page = answered(window(ADMIN))
     page.goto(f"{MAP}?paths=14")
     keys = page.locator(".mine-sliders")
@@ -147,7 +155,7 @@ def test_hidden_activities_are_counted_in_the_sentence(window: Open) -> None:
 
 
 def test_deviations_and_variants_lead_to_runs(window: Open) -> None:
-    """P-7.2.2, CONSOLE 14.7: how cases deviate, whether the new model has it, a letter per step, and the runs behind."""
+    """P-7.2.2, CONSOLE 14.7: how cases deviate, whether the new model has it, and the runs behind it."""
     page = answered(window(ADMIN))
     page.goto(MAP)
     fits = page.get_by_role("region", name="모델과 얼마나 맞나요")
@@ -163,7 +171,7 @@ def test_deviations_and_variants_lead_to_runs(window: Open) -> None:
     assert len(set(letters)) == len(answers.STEPS), "two steps of one letter"
     returned = variants.locator("[data-variant='6']")
     expect(returned.locator(".mine-letters .mine-bad")).to_have_count(2)
-    expect(returned).to_have_attribute("aria-label", re.compile("어긋난 단계: 원인 조사, 책임 판정"))
+    expect(returned).to_have_accessible_name(re.compile("어긋난 단계: 원인 조사, 책임 판정"))
     returned.hover()
     expect(_way(page, answers.JUDGE, answers.FIND)).to_have_class(re.compile("mine-on"))
     expect(_way(page, answers.CLASSIFY, answers.APPROVE)).to_have_class(re.compile("mine-off"))
@@ -184,7 +192,9 @@ def test_the_bottleneck_has_one_callout(window: Open) -> None:
     card = page.get_by_role("region", name="병목")
     for text in ("보상 승인을 1일 7시간 기다려요", "39 %", "3일 2시간", "12건", "2명"):
         expect(card).to_contain_text(text)
-    expect(card.get_by_role("link", name="기다리는 실행 보기")).to_have_attribute("href", f"/runs?name={answers.ID}&node=step_6")
+    expect(card.get_by_role("link", name="기다리는 실행 보기")).to_have_attribute(
+        "href", f"/runs?name={answers.ID}&node=step_6"
+    )
     card.get_by_role("button", name="한 명 늘리면").click()
     expect(card).to_contain_text("약 20시간 40분 기다려요")  # 31 h × 2 / 3
     card.get_by_role("button", name="닫기").click()
@@ -200,7 +210,9 @@ def test_the_list_says_the_same_as_the_map(window: Open) -> None:
     page.get_by_role("button", name="List", exact=True).click()
     paths = page.get_by_role("table", name=re.compile("^Paths 16"))
     expect(paths.get_by_role("row")).to_have_count(17)
-    expect(paths.get_by_role("row", name=re.compile(f"{answers.NOTIFY} {answers.PAY} 8 8"))).to_contain_text("hidden on the map")
+    expect(paths.get_by_role("row", name=re.compile(f"{answers.NOTIFY} {answers.PAY} 8 8"))).to_contain_text(
+        "hidden on the map"
+    )
     page.get_by_role("button", name="Full screen").click()
     expect(page.locator(".mine-full")).to_be_visible()
     page.keyboard.press("Escape")
@@ -232,10 +244,18 @@ def test_the_replay_respects_reduced_motion(window: Open) -> None:
     expect(page.locator(".mine-drop")).to_have_count(0)
 
 
-@pytest.mark.parametrize(("tongue", "title", "how"), [("ko", "아직 볼 기록이 없어요", "기록 가져오기"), ("en", "There is no history yet", "Import a log")])
+@pytest.mark.parametrize(
+    ("tongue", "title", "how"),
+    [("ko", "아직 볼 기록이 없어요", "기록 가져오기"), ("en", "There is no history yet", "Import a log")],
+)
 def test_without_history_it_says_how_to_get_one(tongue: str, title: str, how: str, window: Open) -> None:
     """CONSOLE 3: an empty list and an empty map have a sentence, a button and a command."""
-    page = answered(window(ADMIN, tongue=tongue), map=answers.mined_map(cases=0, activities=[], flows=[], variants=[], bottleneck=None, conformance=None, discovered=None))
+    page = answered(
+        window(ADMIN, tongue=tongue),
+        map=answers.mined_map(
+            cases=0, activities=[], flows=[], variants=[], bottleneck=None, conformance=None, discovered=None
+        ),
+    )
     page.route(re.compile(r"/processes/mining\?"), fulfilled({"items": [], "next": None}))
     page.goto("/mining")
     expect(page.get_by_text(title)).to_be_visible()
@@ -248,11 +268,18 @@ def test_without_history_it_says_how_to_get_one(tongue: str, title: str, how: st
 def test_what_is_refused_is_told(window: Open, watch: Watch) -> None:
     """A log of 10,000 activities is no process: the refusal is shown with its code, and nothing was kept."""
     watch.excuse("422", "Unprocessable")
-    refusal = {"code": "PROC-422-LOG", "title": "The log is refused.", "detail": "It has 10,000 activities; a map shows at most 1,000.", "hint": "Give the column that names the step."}
+    refusal = {
+        "code": "PROC-422-LOG",
+        "title": "The log is refused.",
+        "detail": "It has 10,000 activities; a map shows at most 1,000.",
+        "hint": "Give the column that names the step.",
+    }
     page = answered(window(ADMIN, tongue="en"))
     page.route(re.compile(r"/mining/logs$"), fulfilled(refusal, 422))
     page.goto("/mining")
-    page.locator("input[data-log]").set_input_files({"name": "many.csv", "mimeType": "text/csv", "buffer": b"case,activity\n1,a\n"})
+    page.locator("input[data-log]").set_input_files(
+        {"name": "many.csv", "mimeType": "text/csv", "buffer": b"case,activity\n1,a\n"}
+    )
     dialog = page.get_by_role("dialog", name="The log could not be imported")
     expect(dialog).to_contain_text("10,000 activities")
     expect(dialog).to_contain_text("Give the column")
@@ -263,10 +290,10 @@ def test_what_is_refused_is_told(window: Open, watch: Watch) -> None:
     expect(page.get_by_role("alert")).to_contain_text("PROC-422-LOG")
 
 
+DIFF = f"{MAP}/diff/{answers.MODEL}"
 VIEWS = [
-    "/mining", MAP, f"{MAP}?mode=count&paths=9", f"{MAP}?mode=people&variant=6", f"{MAP}?view=list", f"{MAP}?deviation=2&view=map",
-    f"{MAP}/diff/{answers.MODEL}", f"{MAP}/diff/{answers.MODEL}?change=2&over=counts", f"{MAP}/diff/{answers.MODEL}?look=model",
-    f"{MAP}/diff/{answers.MODEL}?view=list",
+    "/mining", MAP, f"{MAP}?mode=count&paths=9", f"{MAP}?mode=people&variant=6", f"{MAP}?view=list",
+    f"{MAP}?deviation=2&view=map", DIFF, f"{DIFF}?change=2&over=counts", f"{DIFF}?look=model", f"{DIFF}?view=list",
 ]  # fmt: skip
 
 

@@ -25,14 +25,17 @@ def _element(page: Any, id: str) -> Any:
 
 
 def test_both_models_are_one_drawing_and_a_row_lights_all_of_its_change(window: Open) -> None:
-    """P-7.5.1, CONSOLE 14.8: added +, removed struck through, changed amber; one row covers several elements, and either
-    model is seen without a shape that moves."""
+    """P-7.5.1, CONSOLE 14.8: added +, removed struck through, changed amber; one row covers several
+    elements, and either model is seen without a shape that moves."""
     page = answered(window(ADMIN, tongue="en", theme="dark"))
     page.goto(DIFF)
     expect(_element(page, "both")).to_have_class(re.compile("mine-added"))
     expect(_element(page, "visit")).to_have_class(re.compile("mine-removed"))
     expect(_element(page, "paid")).to_have_class(re.compile("mine-changed"))
-    assert _element(page, "visit").locator("text").evaluate("one => getComputedStyle(one).textDecorationLine") == "line-through"
+    assert (
+        _element(page, "visit").locator("text").evaluate("one => getComputedStyle(one).textDecorationLine")
+        == "line-through"
+    )
     for same in ("inspect", "f5"):
         expect(_element(page, same)).not_to_have_class(re.compile("mine-(added|removed|changed)"))
     row = page.locator("[data-change='2']")
@@ -125,14 +128,19 @@ def test_a_model_is_rejected_with_a_reason(window: Open) -> None:
     """P-X.43: without a reason it is not; with one it is kept as rejected, and nothing has changed."""
     page = answered(window(ADMIN))
     sent: list[Any] = []
-    page.route(re.compile(rf"/definitions/{answers.MODEL}:reject"), lambda route: (sent.append(route.request.post_data_json), fulfilled({})(route)))
+    page.route(
+        re.compile(rf"/definitions/{answers.MODEL}:reject"),
+        lambda route: (sent.append(route.request.post_data_json), fulfilled({})(route)),
+    )
     page.goto(DIFF)
     page.get_by_role("button", name="반려").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="반려").click()
     expect(dialog.get_by_role("alert")).to_have_text("왜 반려하는지 적어 주세요")
     assert sent == []
-    page.route(re.compile(rf"/processes/mining/{answers.ID}/diff/"), fulfilled(answers.diff(approval_status="rejected")))
+    page.route(
+        re.compile(rf"/processes/mining/{answers.ID}/diff/"), fulfilled(answers.diff(approval_status="rejected"))
+    )
     dialog.get_by_role("textbox").fill("현품 확인은 꼭 해야 해요")
     dialog.get_by_role("button", name="반려").click()
     expect(page.locator(".toast")).to_have_text("반려했어요")
@@ -153,7 +161,9 @@ def _defined(server: Server) -> None:
     document = {
         "process_definition_id": OFFICE, "process_definition_name": "클레임 창구",
         "activities": [{"id": id, "name": name, "type": "humanTask"} for id, name in NAMES.items()],
-        "transitions": [{"id": "t1", "source": "ask", "target": "look"}, {"id": "t2", "source": "look", "target": "pay"}],
+        "transitions": [
+            {"id": "t1", "source": "ask", "target": "look"}, {"id": "t2", "source": "look", "target": "pay"},
+        ],
     }  # fmt: skip
     with closing(server.client(ADMIN)) as admin:
         made = admin.post("/processes/definitions", json=document)
@@ -204,7 +214,7 @@ def test_p_7_2_2_the_loop_once_around(server: Server, window: Open, watch: Watch
     page.locator("input[data-log]").set_input_files({"name": "claims.csv", "mimeType": "text/csv", "buffer": _log()})
     expect(page.get_by_role("heading", level=1)).to_contain_text("클레임 창구")
     expect(page.locator(".mine-about")).to_contain_text("끝난 실행 72 · 사건 228")  # 60 × 3 + 12 × 4
-    again = page.locator(f"[data-flow='[\"{NAMES['look']}\",\"{NAMES['look']}\"]']")
+    again = page.locator(f'[data-flow=\'["{NAMES["look"]}","{NAMES["look"]}"]\']')
     expect(again).to_be_visible()
     fits = page.get_by_role("region", name="모델과 얼마나 맞나요")
     expect(fits).to_contain_text("72건 가운데 60건이 맞아요")

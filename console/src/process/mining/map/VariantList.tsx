@@ -45,11 +45,12 @@ function Row({ variant, letters, most, chosen, onHover }: { variant: Variant; le
   const bad = new Set(variant.deviating);
   const time = variant.median_ms === null ? "–" : f.duration(variant.median_ms);
   const names = variant.activities.join(" → ");
-  const label = v.label(variant.rank, names, percentOf(variant.share, f), time) + (bad.size > 0 ? v.deviates([...bad].map((at) => variant.activities[at]).join(", ")) : "");
+  const bads = bad.size > 0 ? v.deviates([...bad].map((at) => variant.activities[at]).join(", ")) : "";
   return (
     <li className={variant.fits === false ? "mine-unfit" : ""}>
-      <button type="button" data-variant={variant.rank} aria-pressed={chosen} aria-label={label} onClick={() => setSearch({ variant: chosen ? null : String(variant.rank), deviation: null })} onMouseEnter={() => onHover(variant)} onMouseLeave={() => onHover(null)} onFocus={() => onHover(variant)} onBlur={() => onHover(null)}>
+      <button type="button" data-variant={variant.rank} aria-pressed={chosen} onClick={() => setSearch({ variant: chosen ? null : String(variant.rank), deviation: null })} onMouseEnter={() => onHover(variant)} onMouseLeave={() => onHover(null)} onFocus={() => onHover(variant)} onBlur={() => onHover(null)}>
         <span className="mine-rank">{variant.rank}</span>
+        <span className="sr">{names}.{bads} </span>
         <span className="mine-letters" aria-hidden>{variant.activities.map((name, at) => <i key={at} title={name} className={bad.has(at) ? "mine-bad" : ""}>{letters.get(name)}</i>)}</span>
         <b className="num">{percentOf(variant.share, f)}</b>
         <span className="num mine-median">{time}</span>
