@@ -300,6 +300,27 @@ def test_a_map_has_limits_too() -> None:
         )
 
 
+def test_a_case_has_no_end() -> None:
+    """Refused while it is read: a case is held as a whole."""
+    rows = csv(*(f"1,step,{1_795_082_400_000 + n}" for n in range(250_001)))
+    error = refusal(rows)
+    assert (error.code, "250000 events in one case" in str(error)) == ("PS-413-EVENT_LOG", True)
+    begun = xes(trace(*[event()] * 250_001))[:-16]  # it is not even whole
+    error = refusal(begun)
+    assert (error.code, "line 250004" in str(error)) == ("PS-413-EVENT_LOG", True)
+
+
+def test_people_beyond_what_is_counted_are_told() -> None:
+    """Names of customers in the column of the resource do not fill the memory."""
+    cases = (
+        Case(str(n), (Event("A", n, None, f"customer {n}"), Event("B", n + 5, None, f"clerk {n}")))
+        for n in range(50_200)
+    )
+    found = activity_map(cases)
+    assert (len(found.handovers), found.handovers_left_out) == (50_000, 200)
+    assert found.bottleneck is not None and found.bottleneck.people == 10_000
+
+
 def test_nobody_hands_over_nothing() -> None:
     """P-7.3.6: «system» stands for nobody; an agent is somebody, but no person of a bottleneck."""
     events = (
@@ -313,6 +334,7 @@ def test_nobody_hands_over_nothing() -> None:
     ]
     assert found.bottleneck is not None
     assert (found.bottleneck.source, found.bottleneck.target, found.bottleneck.people) == ("C", "D", 1)
+    assert found.bottleneck.arrivals_per_day == 24, "of less than an hour no more is made"
 
 
 def test_a_case_of_a_map_may_have_no_events() -> None:

@@ -8,6 +8,8 @@ import statistics
 
 import pytest
 
+from penstock.mining.event import Case, Event
+from penstock.mining.map_counts import MapCounts
 from penstock.mining.quantiles import EXACT, Durations
 
 
@@ -54,3 +56,17 @@ def test_many_values_are_within_a_percent_in_little_memory(shape: str) -> None:
     assert (len(found), found.sum()) == (100_001, sum(values)), "counts and sums are always exact"
     assert found.buckets is not None and len(found.buckets) < 2_500
     assert len(found.recent) <= EXACT + 1000
+
+
+def test_a_map_keeps_no_more_than_that_of_each_flow() -> None:
+    """Of 45,000 cases of one variant, nothing is kept case by case."""
+    counts, rng = MapCounts(), random.Random(8)
+    waits = [rng.randint(1, 10**6) for _ in range(45_000)]
+    for number, wait in enumerate(waits):
+        counts.add(Case("", (Event("A", number, number - 5, "kim"), Event("B", number + wait, None, "lee"))))
+    counts.count_sequences()
+    (variant,), (handover,) = counts.variants.values(), counts.handovers.values()
+    kept = (counts.elapsed, counts.waits[0, 1], counts.activities[0].work, variant.elapsed, handover)
+    assert [len(each) for each in kept] == [45_000] * 5
+    assert all(each.buckets is not None and len(each.recent) <= 1.5 * EXACT for each in kept)
+    assert counts.flows[0, 1].wait.median() == pytest.approx(statistics.median(waits), rel=0.011)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.errors import PenstockError
 from penstock.mining.activity_map import activity_map
 from penstock.mining.event import Case, Event
 from penstock.mining.event_logs import read_log
@@ -150,6 +151,21 @@ def test_the_life_cycle(events: str, expected: list[tuple[str, int | None, int, 
     """P-7.3.7, P-X.24: start and complete of an activity are one event, with the time it was worked on."""
     (case,) = read_log(xes(events), "cycle")
     assert minutes(case) == expected
+
+
+def test_who_begins_it_has_done_it_where_the_end_names_nobody() -> None:
+    events = event("A", 0, "start", org__resource="kim") + event("A", 5) + event("B", 6, org__resource="lee")
+    (case,) = read_log(xes(events), "cycle")
+    assert [e.resource for e in case.events] == ["kim", "lee"]
+
+
+def test_a_classifier_of_traces_names_no_activity() -> None:
+    head = '<classifier name="Who" scope="trace" keys="org:resource"/>'
+    nameless = event("A", 0, org__resource="kim").replace("concept:name", "other:name")
+    with pytest.raises(PenstockError, match="no concept:name"):
+        list(read_log(xes(nameless, head), "classified"))
+    (case,) = read_log(xes(nameless, head.replace(' scope="trace"', "")), "classified")
+    assert case.events[0].activity == "kim"
 
 
 def test_suspended_time_is_not_work() -> None:

@@ -22,7 +22,7 @@ from penstock.errors import (
 from penstock.mining.event import Case
 from penstock.mining.lifecycle import RawEvent, done_events
 from penstock.mining.log_findings import LogFindings
-from penstock.mining.log_options import LogOptions, check_case_length
+from penstock.mining.log_options import MAX_CASE_EVENTS, LogOptions, check_case_length
 from penstock.mining.log_times import LogTimes, ZonesMixed, zone_named
 from penstock.mining.names import Names
 
@@ -214,6 +214,9 @@ class _XesReader:
             )
         )
 
+        if len(self.raws) > MAX_CASE_EVENTS:
+            check_case_length(len(self.raws), self._event())
+
     def _classified(self, values: dict[str, str]) -> str:
         """What a classifier calls an event. The transition is never part of it: start and complete belong together."""
         wanted = self.options.classifier
@@ -231,7 +234,6 @@ class _XesReader:
         id = values.get(_NAME) or values.get("identity:id")
         if not id:
             raise EventLogCaseMissing(name=self.name, where=f"trace {self.trace_number} (line {self.trace_line})")
-        check_case_length(len(self.raws), f"case «{id}» (line {self.trace_line})")
         number = hash(id)
         if number in self.ids:
             self.findings.note("log_case_twice", id, self.trace_line)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from penstock.api.language import LanguageRouters
-from penstock.api.process import autonomy, definitions, drafts, event_log, mining, work_items
+from penstock.api.process import autonomy, conformance, definitions, drafts, event_log, mining, work_items
 
 ROUTERS = LanguageRouters(
-    documents=(definitions.router, drafts.router, work_items.router, event_log.router, autonomy.router, mining.router)
+    documents=(
+        definitions.router, drafts.router, work_items.router, event_log.router, conformance.router, autonomy.router,
+        mining.router,
+    )
 )

@@ -24,6 +24,7 @@ from penstock.cli.drive import attached, driving_or_attached, until_done
 from penstock.cli.identity import By, Claimed, identify
 from penstock.cli.options import STORE, Document, Json, Store
 from penstock.cli.output import DONE, TONES, finding_json, print_finding, print_json, print_list, say, short
+from penstock.cli.process.conformance import conformance
 from penstock.cli.process.drafts import COMMANDS as DRAFT_COMMANDS
 from penstock.cli.process.event_log import log
 from penstock.cli.process.instances import Id, compensate, events, instance, start, terminate
@@ -316,7 +317,7 @@ _COMMANDS: dict[str, Callable[..., int]] = {
     "define": define, "ls": ls, "show": show, "bpmn": bpmn, "versions": versions, "diff": diff,
     "approve": approve, "reject": reject, "import-discovered": import_discovered, "extract": extract,
     "start": start, "instance": instance, "terminate": terminate, "compensate": compensate, "events": events,
-    "reevaluation": reevaluate, "log": log, **DRAFT_COMMANDS,
+    "reevaluation": reevaluate, "log": log, "conformance": conformance, **DRAFT_COMMANDS,
 }  # fmt: skip
 #: several commands under one name; errors have the codes that they have over HTTP
 process = {name: process_words()(command) for name, command in _COMMANDS.items()}

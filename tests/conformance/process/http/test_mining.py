@@ -149,6 +149,9 @@ def _migrated_and_back(office: World, id: str, running: list[Case], fresh: Case)
     assert _done(office, asked)["done"] == 3
     for case in running[:2]:
         case.submits("Look")
+        asked = until(case.items, lambda items: items[-1]["activity_type"] == "exclusiveGateway")[-1]
+        assert set(asked["form"]["properties"]["choice"]["enum"]) == {"Look", "Pay"}, "the way back that was mined"
+        case.submits(asked["activity_id"], {"choice": "Pay"})
         case.until(Pay="TODO")
         case.submits("Pay")
         case.until(status="COMPLETED")

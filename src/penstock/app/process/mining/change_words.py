@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from penstock.mining.conformance import Deviation
+from typing import Protocol
 
 
 def change_words(shape: str, names: Sequence[str], cases: int, of: int) -> tuple[str, str]:
@@ -25,7 +24,21 @@ def change_words(shape: str, names: Sequence[str], cases: int, of: int) -> tuple
     return "Another order", f"Changed: the ways around {listed or 'gateways'}."
 
 
-def deviation_words(deviation: Deviation) -> str:
+class DeviationWords(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def activity(self) -> str: ...
+
+    @property
+    def before(self) -> str: ...
+
+    @property
+    def after(self) -> str: ...
+
+
+def deviation_words(deviation: DeviationWords) -> str:
     """What cases did otherwise, in one line."""
     name, before, after = (f"«{text}»" for text in (deviation.activity, deviation.before, deviation.after))
     after = after if deviation.after else "the end"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from penstock.app.process.definitions import Processes
 from penstock.app.process.mining.controls import controls_of
 from penstock.app.process.mining.definition_model import definition_model
 from penstock.app.runs.long.read_limits import LOOP_FACTS
@@ -26,6 +27,7 @@ from penstock.store.run_store import RunRow
 
 if TYPE_CHECKING:
     from penstock.app.runs.queries import Queries
+    from penstock.app.runs.runs import Runs
 
 _PAGE = 100
 #: a commit may come a little later than its time says: so much is read again, which changes nothing
@@ -140,3 +142,28 @@ def live_fits(door: Queries, process: str | None = None) -> list[VersionFit]:
         )
         for key, counts in by_version.items()
     ]  # fmt: skip
+
+
+def fits_body(door: Runs, id: str) -> dict[str, Any]:
+    """The same as it is sent. Raises ProcessNotFound."""
+    name = Processes(door).get(id).name
+    versions = [
+        {
+            "version": one.version, "runs": one.runs, "fitting": one.fitting, "fitness": one.fitting / one.runs,
+            "deviations": [_deviation(count) for count in one.deviations],
+        }
+        for one in live_fits(door, name)
+    ]  # fmt: skip
+    return {"id": name, "read_to": door.store.run_fit_mark(door.tenant) or None, "versions": versions}
+
+
+def _deviation(count: RunFitCount) -> dict[str, Any]:
+    return {name: getattr(count, name) for name in ("kind", "activity", "before", "after", "runs")}
+
+
+def deviating_runs(
+    door: Runs, id: str, version: int, deviation: tuple[str, str, str, str], after: int, limit: int
+) -> list[RunFitRow]:
+    """The runs of a version that have it as their first, behind the number of a run. Raises ProcessNotFound."""
+    name = Processes(door).get(id).name
+    return door.store.run_fits(door.tenant, name, version, deviation, after, limit)
