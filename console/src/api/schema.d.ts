@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 19d07a5318d12f268d142c8d96311825b79251f6a40e51a7feb0e3b60aac47f7.
+ * Made from d880c299ee953d9a9aa0706ada165ed05767873ece52a13498af6ca4b7c82ccf.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -835,6 +835,15 @@ export interface components {
             to_version: string | null;
             version: string;
         };
+        DeviatingRun: {
+            /** Format: date-time */
+            ended_at: string;
+            id: string;
+        };
+        DeviatingRunPage: {
+            items: components["schemas"]["DeviatingRun"][];
+            next: string | null;
+        };
         DeviationOut: {
             activity: string;
             after: string;
@@ -1511,6 +1520,11 @@ export interface components {
             data: unknown;
             name: string;
             origin: string;
+        };
+        FitsOut: {
+            id: string;
+            read_to: string | null;
+            versions: components["schemas"]["VersionFitOut"][];
         };
         FlowOut: {
             cases: number;
@@ -2979,6 +2993,14 @@ export interface components {
             message: string;
             rule: string;
         };
+        RunDeviation: {
+            activity: string;
+            after: string;
+            before: string;
+            /** @enum {string} */
+            kind: "skipped" | "repeated" | "unknown" | "order" | "missing_end";
+            runs: number;
+        };
         RunningOut: {
             at: components["schemas"]["RestingOut"][];
             can_move: number;
@@ -3801,6 +3823,13 @@ export interface components {
             breaks: components["schemas"]["BreakOut"][];
             entries: number;
             ok: boolean;
+        };
+        VersionFitOut: {
+            deviations: components["schemas"]["RunDeviation"][];
+            fitness: number;
+            fitting: number;
+            runs: number;
+            version: number;
         };
         VersionOut: {
             approved_at: string | null;
