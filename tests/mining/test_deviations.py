@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
+from penstock.mining.block_tree import ProcessTree, leaf
 from penstock.mining.conformance import conformance
 from penstock.mining.flow_model import tree_model
-from penstock.mining.process_tree import ProcessTree, leaf
 from penstock.mining.replay import Replayer
-from tests.mining.logs import played, random_tree
+from tests.mining.random_trees import played, random_tree
 
 
 def line(names: str) -> ProcessTree:

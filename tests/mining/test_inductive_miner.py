@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import BadInput, LogTooLarge
+from penstock.mining.block_tree import activities
 from penstock.mining.flow_model import tree_model
 from penstock.mining.inductive_miner import discover_tree
-from penstock.mining.process_tree import activities
 from penstock.mining.replay import Replayer
-from tests.mining.logs import Variants, log_of, random_log, random_tree
+from tests.mining.random_trees import Variants, log_of, random_log, random_tree
 
 
 def fits_all(log: Variants, noise: float = 0.0) -> bool:

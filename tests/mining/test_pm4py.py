@@ -10,16 +10,16 @@ from random import Random
 import pytest
 
 from penstock.app.process.mining.conformance import check_conformance
-from penstock.app.process.mining.tree_definition import tree_definition
+from penstock.app.process.mining.editing.tree_definition import tree_definition
 from penstock.errors import ExtraMissing, MinerFailed
 from penstock.lang.process.bpmn.writer import write_bpmn
-from penstock.mining import pm4py_process
+from penstock.mining import pm4py_client
 from penstock.mining.conformance import conformance
 from penstock.mining.flow_model import tree_model
 from penstock.mining.inductive_miner import discover_tree
-from penstock.mining.pm4py_process import check_with_pm4py, discover_with_pm4py
+from penstock.mining.pm4py_client import check_with_pm4py, discover_with_pm4py
 from penstock.mining.replay import Replayer
-from tests.mining.logs import Variants, log_of, random_tree
+from tests.mining.random_trees import Variants, log_of, random_tree
 from tests.servers import pm4py
 
 _ROOT = Path(__file__).parents[2]
@@ -132,7 +132,7 @@ def test_without_the_extra_the_message_names_it() -> None:
 def test_a_process_that_says_nothing_is_a_typed_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """P-7.1.2: one that dies says no JSON."""
     (tmp_path / "dies.py").write_text("import os; os._exit(3)")
-    monkeypatch.setattr(pm4py_process, "_WORKER", tmp_path / "dies.py")
+    monkeypatch.setattr(pm4py_client, "_WORKER", tmp_path / "dies.py")
     with pytest.raises(MinerFailed, match="ended with 3"):
         discover_with_pm4py({("a",): 1})
 

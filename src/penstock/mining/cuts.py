@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
+from penstock.mining.block_tree import Operator
 from penstock.mining.follows_graph import FollowsGraph, Log
-from penstock.mining.process_tree import Operator
 
 
 class Cut(NamedTuple):

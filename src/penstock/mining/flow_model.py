@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from penstock.mining.process_tree import ProcessTree
+from penstock.mining.block_tree import ProcessTree
 
 #: last: takes what has come as soon as nothing else can come: the end of a level
 Join = Literal["any", "all", "inclusive", "last"]

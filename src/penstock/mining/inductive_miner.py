@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from penstock.errors import BadInput, LogTooLarge
+from penstock.mining.block_tree import SILENT, ProcessTree, block, leaf
 from penstock.mining.cuts import Cut, cut_of
 from penstock.mining.follows_graph import FollowsGraph, Log
-from penstock.mining.process_tree import SILENT, ProcessTree, block, leaf
 
 #: More is refused: a model of so many activities can be read by nobody.
 MOST_ACTIVITIES = 300

@@ -10,9 +10,9 @@ import pytest
 
 from penstock.app.process.autonomy.collection import every_turn
 from penstock.app.process.definitions import Processes
-from penstock.app.process.followers import Followers
-from penstock.app.process.mining.live_conformance import LiveConformance, VersionFit, live_fits
-from penstock.app.process.mining.live_follower import ConformanceFollower, follow_s
+from penstock.app.process.mining.live.conformance import LiveConformance, VersionFit, live_fits
+from penstock.app.process.mining.live.follower import ConformanceFollower, follow_s
+from penstock.app.process.mining.live.followers import Followers
 from penstock.app.process.work_items import WorkItems
 from penstock.errors import BadInput
 from penstock.store.run_fits import RunFitCount
@@ -85,10 +85,15 @@ async def test_ended_runs_are_counted_by_their_own_version(tmp_path: Path) -> No
 async def test_a_variant_is_replayed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P-7.2.2: live conformance costs a look-up for each run after the first of its kind."""
     replayed: list[Any] = []
-    from penstock.app.process.mining import live_conformance
+    from penstock.app.process.mining.live import conformance as live_conformance
 
     answer = live_conformance._answer
-    monkeypatch.setattr(live_conformance, "_answer", lambda *given: (replayed.append(given[1]), answer(*given))[1])
+
+    def counted(document: bytes, variant: tuple[str, ...]) -> Any:
+        replayed.append(variant)
+        return answer(document, variant)
+
+    monkeypatch.setattr(live_conformance, "_answer", counted)
     async with Office(tmp_path) as office:
         desk = Desk(office)
         await desk.held.define(TWO, by="kim")

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from penstock.app.process.mining.conformance import check_conformance
+from penstock.app.process.mining.editing.tree_definition import tree_definition
 from penstock.app.process.mining.model_diff import model_diff
 from penstock.app.process.mining.proposal import can_run, propose_model
-from penstock.app.process.mining.tree_definition import tree_definition
 from penstock.mining.activity_map import activity_map
 from penstock.mining.conformance import conformance
 from penstock.mining.event import Case, Event
 from penstock.mining.flow_model import tree_model
 from penstock.mining.inductive_miner import discover_tree
 from tests.conformance.process.make import event, gateway, in_a_file, process, service, task
-from tests.mining.logs import log_of, random_tree
+from tests.mining.random_trees import log_of, random_tree
 
 
 def fitting(definition: dict[str, Any], *cases: str) -> list[bool]:
@@ -113,7 +113,7 @@ CLAIM = process(
     [
         task("claim", name="Receive claim", role="service"),
         service("sort", "AUTONOMOUS", name="Classify", agent="sorter"),
-        gateway("big", name="How big?", conditions={"inspect": "amount > 9", "visit": "far == true", "default": "pass"}),
+        gateway("big", name="How big?", conditions={"inspect": "amount > 9", "visit": "far", "default": "pass"}),
         task("inspect", name="Inspect item", role="quality"), task("visit", name="Site visit", role="quality"),
         task("cause", name="Find cause", role="quality"), task("decide", name="Decide liability", role="quality"),
         task("pass", name="Pay", role="finance"), task("notify", name="Notify customer", role="service"),
@@ -122,14 +122,14 @@ CLAIM = process(
      "decide>pass", "pass>notify"],
     roles=[{"id": id, "name": id} for id in ("service", "quality", "finance")],
 )  # fmt: skip
-R, S, I, C, D, P, N = (
+R, S, X, C, D, P, N = (
     "Receive claim", "Classify", "Inspect item", "Find cause", "Decide liability", "Pay", "Notify customer",
 )  # fmt: skip
 CLAIMS = {
-    (R, S, I, C, D, P, N): 800, (R, S, P, N): 300,
+    (R, S, X, C, D, P, N): 800, (R, S, P, N): 300,
     (R, S, C, D, P, N): 56,  # the check was left out: a rule
-    (R, S, I, C, D, C, D, P, N): 32,  # back for more evidence
-    (R, S, I, C, D, N, P): 8,  # told before paid
+    (R, S, X, C, D, C, D, P, N): 32,  # back for more evidence
+    (R, S, X, C, D, N, P): 8,  # told before paid
     (R, S, P): 1,  # too seldom to be learned
 }  # fmt: skip
 
@@ -141,18 +141,18 @@ def test_a_proposal_keeps_the_base_and_adds_what_happened() -> None:
     assert check_conformance(CLAIM, CLAIMS).fitting == 1100
     assert (made.conformance.fitting, made.conformance.cases) == (1140, 1197)
     names = {one["name"] for one in made.definition["activities"]}
-    assert names == {R, S, I, C, D, P, N}
+    assert names == {R, S, X, C, D, P, N}
     kept = {one["id"]: one for one in made.definition["activities"]}
     assert kept == {one["id"]: one for one in CLAIM["activities"] if one["id"] != "visit"}
     assert {(one.deviation.kind, one.deviation.activity, one.reason) for one in made.not_learned} == {
-        ("skipped", I, "control"), ("missing_end", N, "seldom"),
+        ("skipped", X, "control"), ("missing_end", N, "seldom"),
     }  # fmt: skip
     assert can_run(made.definition)
     assert propose_model(CLAIM, {(R, S, P, N): 40}).definition["transitions"] == CLAIM["transitions"]
 
 
 def test_an_optional_step_comes_beside_what_follows_it() -> None:
-    """Console 14.8, picture mining-diff: «Pay?» becomes inclusive, Notify comes in any case, and both meet in a join."""
+    """Console 14.8: as in the picture «Pay?» becomes inclusive, Notify comes in any case, and both meet in a join."""
     base = process(
         [task("a"), gateway("whose", conditions={"ours": "x == 1", "theirs": "x == 2"}), task("grant"),
          gateway("pay", conditions={"yes": "y == 1", "no": "y == 2"}), task("money"), task("tell")],
@@ -269,11 +269,12 @@ def test_a_diff_tells_each_change_with_its_evidence() -> None:
     found = activity_map(history(CLAIMS))
     diff = model_diff(CLAIM, made.definition, CLAIMS, found)
     assert [(one.kind, one.shape, one.activities, one.cases) for one in diff.changes] == [
-        ("added", "path_back", (C, D), 32), ("changed", "beside", (N, P), 8), ("removed", "step_removed", ("Site visit",), 0),
+        ("added", "path_back", (C, D), 32), ("changed", "beside", (N, P), 8),
+        ("removed", "step_removed", ("Site visit",), 0),
     ]  # fmt: skip
     assert (diff.base_fit, diff.model_fit, diff.cases, diff.sound) == (1100, 1140, 1197, True)
     assert [(one.kind, one.activity, rule) for one, rule in zip(diff.still_not, diff.rules, strict=True)] == [
-        ("skipped", I, True), ("missing_end", N, False),
+        ("skipped", X, True), ("missing_end", N, False),
     ]  # fmt: skip
     assert found.begin is not None and found.end is not None
     weeks = (found.end - found.begin) / (7 * 24 * HOUR)
@@ -282,8 +283,8 @@ def test_a_diff_tells_each_change_with_its_evidence() -> None:
     assert beside.saved_ms_per_week == round(1196 * 3 * HOUR / weeks)  # Pay takes 2 h + 1 h, Notify 4 h + 1 h
     assert gone.saved_ms_per_week is None
     assert beside.title == "«Notify customer» beside «Pay»"
-    known = {one["id"] for model in (CLAIM, made.definition) for part in ("activities", "gateways", "events", "transitions")
-             for one in model[part]}  # fmt: skip
+    parts = ("activities", "gateways", "events", "transitions")
+    known = {one["id"] for model in (CLAIM, made.definition) for part in parts for one in model[part]}
     assert all(set(one.elements) <= known for one in diff.changes)
 
 

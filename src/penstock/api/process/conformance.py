@@ -12,7 +12,7 @@ from penstock.api.process import conformance_shapes as shape
 from penstock.api.process.error_words import InProcessWords, same_tenant
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
-from penstock.app.process.mining.live_conformance import deviating_runs, fits_body
+from penstock.app.process.mining.live.conformance import deviating_runs, fits_body
 
 router = APIRouter(
     prefix="/processes", tags=["processes"], route_class=InProcessWords, dependencies=[Depends(same_tenant)]

@@ -7,7 +7,12 @@ from penstock.api.process import autonomy, conformance, definitions, drafts, eve
 
 ROUTERS = LanguageRouters(
     documents=(
-        definitions.router, drafts.router, work_items.router, event_log.router, conformance.router, autonomy.router,
+        definitions.router,
+        drafts.router,
+        work_items.router,
+        event_log.router,
+        conformance.router,
+        autonomy.router,
         mining.router,
     )
 )

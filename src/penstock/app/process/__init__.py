@@ -43,7 +43,7 @@ class ProcessApp(AppLanguage):
         await begin(door)
 
     def background(self, door: Door) -> Background:
-        from penstock.app.process.followers import Followers
+        from penstock.app.process.mining.live.followers import Followers
 
         return Followers(door)
 

@@ -10,7 +10,7 @@ import typer
 from penstock.app.process.autonomy.collection import every_turn
 from penstock.app.process.definitions import Processes
 from penstock.app.process.mining.change_words import deviation_words
-from penstock.app.process.mining.live_conformance import LiveConformance, fits_body, live_fits
+from penstock.app.process.mining.live.conformance import LiveConformance, fits_body, live_fits
 from penstock.cli.drive import driving_or_attached, until_done
 from penstock.cli.open_store import require_store
 from penstock.cli.options import STORE, Json, Store

@@ -12,11 +12,11 @@ from typing import Any, Literal
 import msgspec
 
 from penstock.app.process.mining.change_words import change_words
-from penstock.app.process.mining.changed_elements import ChangedElements, ChangeGroup
 from penstock.app.process.mining.conformance import Variants, check_conformance
 from penstock.app.process.mining.controls import controls_of
+from penstock.app.process.mining.editing.changed_elements import ChangedElements, ChangeGroup
+from penstock.app.process.mining.editing.saved_time import SavedTime
 from penstock.app.process.mining.proposal import can_run
-from penstock.app.process.mining.saved_time import SavedTime
 from penstock.lang.contract import Resolve
 from penstock.mining.activity_map import ActivityMap
 from penstock.mining.conformance import Conformance, Deviation

@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from penstock.app.process.mining.added_shapes import with_added_shapes
 from penstock.app.process.mining.conformance import Variants, check_conformance
 from penstock.app.process.mining.controls import controls_of, is_control
-from penstock.app.process.mining.definition_edit import DefinitionEdit
 from penstock.app.process.mining.definition_model import definition_model
-from penstock.app.process.mining.tree_definition import tree_definition
+from penstock.app.process.mining.editing.added_shapes import with_added_shapes
+from penstock.app.process.mining.editing.definition_edit import DefinitionEdit
+from penstock.app.process.mining.editing.tree_definition import tree_definition
 from penstock.errors import DocumentInvalid
 from penstock.lang.compile import compile_document
 from penstock.lang.contract import Resolve

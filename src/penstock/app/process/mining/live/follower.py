@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from penstock.app.process.autonomy.collection import every_turn
-from penstock.app.process.mining.live_conformance import LiveConformance
+from penstock.app.process.mining.live.conformance import LiveConformance
 from penstock.errors import BadInput, PenstockError
 
 if TYPE_CHECKING:

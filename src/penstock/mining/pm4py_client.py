@@ -20,7 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from penstock.errors import ExtraMissing, MinerFailed
-from penstock.mining.process_tree import ProcessTree
+from penstock.mining.block_tree import ProcessTree
 
 #: Seconds for one question, where whoever asks says nothing; beginning pm4py takes some of them.
 LIMIT_S = 60.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from penstock.mining.process_tree import SILENT, ProcessTree, leaf
+from penstock.mining.block_tree import SILENT, ProcessTree, leaf
 
 Variants = dict[tuple[str, ...], int]
 

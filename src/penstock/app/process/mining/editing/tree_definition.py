@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.mining.process_tree import ProcessTree
+from penstock.mining.block_tree import ProcessTree
 
 #: what an activity of the base keeps only where it stands
 _PLACE = ("parent", "default")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.language import Background
 from penstock.app.process.autonomy.follower import AutonomyFollower
-from penstock.app.process.mining.live_follower import ConformanceFollower
+from penstock.app.process.mining.live.follower import ConformanceFollower
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock

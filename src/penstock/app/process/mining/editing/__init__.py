@@ -1,0 +1,1 @@
+"""Changes of definitions: what a history shows, drawn into a process, and told again as differences."""

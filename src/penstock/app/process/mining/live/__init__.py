@@ -1,0 +1,1 @@
+"""Live conformance: completed instances held against their versions, beside the engine."""
