@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tools import screen_draft, screen_manual, screen_plan, screen_rollout
+from tools import screen_draft, screen_manual, screen_mining, screen_plan, screen_rollout
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "docs" / "assets"
@@ -275,7 +275,9 @@ class Eyes:
     def shoot(self, page: Any, path: str, name: str) -> None:
         page.goto(self.base + path)
         drawn = path.startswith(("/runs/", "/definitions/", "/pipelines/", "/manuals/"))
-        page.wait_for_selector("[data-node]" if drawn else "h1", state="attached")
+        page.wait_for_selector(
+            "[data-node]" if drawn else ".djs-element" if "/diff/" in path else "h1", state="attached"
+        )
         page.wait_for_selector(".skeleton", state="detached")
         page.wait_for_timeout(1500)  # what moves comes to rest
         page.add_style_tag(content=".mono.cut[title^='/'] { visibility: hidden }")  # no folder of this machine
@@ -361,6 +363,8 @@ def pictures(eyes: Eyes) -> None:
         eyes.shoot(page, "/pipelines", "pipelines-light-ko")
         eyes.shoot(page, "/ops/dead-letters?cause=IMG_INSPECT_KO/register/HTTP_5XX", "dead-letters-light-ko")
         screen_plan.take(page.context.request, eyes.base, lambda path: eyes.shoot(page, path, "plan-light-ko"))
+        mined = screen_mining.discovered(page.context.request, eyes.base)
+        screen_mining.take_map(lambda path: eyes.shoot(page, path, "mining-light-ko"))
         screen_draft.take(page.context.request, eyes.base, lambda path: eyes.shoot(page, path, "draft-light-ko"))
         screen_manual.take(page.context.request, eyes.base, lambda path: eyes.shoot(page, path, "manual-light-ko"))
         with eyes.of("manager", "ko", "light", wide) as other:
@@ -379,6 +383,7 @@ def pictures(eyes: Eyes) -> None:
     with eyes.of("admin", "en", "dark", wide) as page:
         eyes.shoot(page, f"/runs/{runs[1]}?at={failed}&tab=attempts", "run-dark-en")
         eyes.shoot(page, f"/pipelines/{eyes.files(page, 'en')[-1]}", "execution-dark-en")
+        screen_mining.take_diff(mined, lambda path: eyes.shoot(page, path, "mining-diff-dark-en"))
     with eyes.of("manager", "ko", "light", phone, 2) as page:
         eyes.shoot(page, f"/inbox/{runs[0]}/request_approval", "inbox-phone-light-ko")
 

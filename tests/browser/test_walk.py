@@ -39,7 +39,8 @@ def routes(server: Server) -> list[str]:
     return [
         "/", "/?scope=site", "/ops", "/ops/dead-letters", "/ops/deployments", "/pipelines", "/pipelines/usage",
         "/ops/rules", "/ops/rules?tab=feel", "/ops/rules/quality_rules_v2",
-        "/plans", "/inbox", "/inbox?tab=team&kind=approval", f"/inbox/{held}/request_approval",
+        "/plans", "/mining", f"/mining/{STORY}", "/mining/claim_handling?mode=count",
+        "/inbox", "/inbox?tab=team&kind=approval", f"/inbox/{held}/request_approval",
         "/runs", "/runs?letter=true&node_failed=2026-01-01T00:00:00Z&failed_node=a",
         "/runs?state=FAILED&code=FILE_NOT_FOUND", "/runs?q=there-is-no-such-run", f"/runs/{held}",
         f"/runs/{held}?view=list&tab=facts", f"/runs/{event}", f"/runs/{bad}", f"/runs/{done}?at=9&tab=data",

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from d880c299ee953d9a9aa0706ada165ed05767873ece52a13498af6ca4b7c82ccf.
+ * Made from efbee081f9ab454f69e308b7f30d6945dd574c3db400225706b728760a261eeb.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1093,6 +1093,12 @@ export interface components {
             required: boolean;
             state: string;
         };
+        DroppedClaim: {
+            kind: string;
+            name: string;
+            quote: string;
+            why: string;
+        };
         Effects: {
             approve: string | null;
             reject: string | null;
@@ -1320,15 +1326,27 @@ export interface components {
             locked_until: string;
         };
         ExtractAsked: {
+            document?: components["schemas"]["ManualDocument"] | null;
             /** @default false */
             dry_run: boolean;
             /** @default  */
             id: string;
             pdf?: string | null;
             text?: string | null;
-        } & (unknown | unknown);
+        } & (unknown | unknown | unknown);
+        ExtractedElement: {
+            collection: string;
+            confidence: number;
+            id: string;
+            name: string;
+            sentences: string[];
+        };
         ExtractedOut: {
             approval_status: string;
+            /** @default  */
+            bpmn: string;
+            /** @default [] */
+            chunks: components["schemas"]["ManualChunk"][];
             confidence: number;
             definition: {
                 [key: string]: unknown;
@@ -1336,6 +1354,11 @@ export interface components {
             diff: {
                 [key: string]: unknown;
             };
+            dmn: string | null;
+            /** @default [] */
+            dropped: components["schemas"]["DroppedClaim"][];
+            /** @default [] */
+            elements: components["schemas"]["ExtractedElement"][];
             evidence: {
                 [key: string]: string;
             };
@@ -1346,7 +1369,34 @@ export interface components {
             parts: {
                 [key: string]: number;
             };
+            /** @default [] */
+            sentences: components["schemas"]["ManualSentence"][];
             source: string;
+            /** @default  */
+            text: string;
+            version: number | null;
+        };
+        ExtractionOut: {
+            approval_status: string;
+            bpmn: string;
+            chunks: components["schemas"]["ManualChunk"][];
+            confidence: number;
+            definition: {
+                [key: string]: unknown;
+            };
+            dmn: string | null;
+            dropped: components["schemas"]["DroppedClaim"][];
+            /** @default false */
+            edited: boolean;
+            elements: components["schemas"]["ExtractedElement"][];
+            id: string;
+            note: string;
+            parts: {
+                [key: string]: number;
+            };
+            sentences: components["schemas"]["ManualSentence"][];
+            source: string;
+            text: string;
             version: number | null;
         };
         FactOut: {
@@ -2093,6 +2143,27 @@ export interface components {
         };
         LookingOut: {
             others: string[];
+        };
+        ManualChunk: {
+            first: string;
+            last: string;
+            number: number;
+            tokens: number;
+        };
+        ManualDocument: {
+            content_base64: string;
+            /** @default  */
+            media_type: string;
+            /** @default  */
+            name: string;
+        };
+        ManualSentence: {
+            end: number;
+            id: string;
+            page: number;
+            paragraph: number;
+            start: number;
+            text: string;
         };
         MatchedRuleOut: {
             confidence: number | null;

@@ -1,5 +1,5 @@
 /** Processes: BPMN drawings, work items of people and agents, compensation, and models that were mined or extracted. */
-import { BookOpenText, Bot, Code, GitBranch, Mail, Scale, Send, UserPen, Workflow } from "lucide-react";
+import { BookOpenText, Bot, Code, GitBranch, GitFork, Mail, Scale, Send, UserPen, Workflow } from "lucide-react";
 import { lazy } from "react";
 import type { Page, ProcessLine, WorkLine } from "../api/types";
 import type { Language, WaitingItem } from "../languages/contract";
@@ -55,6 +55,9 @@ export const process: Language = {
   rooms: [{
     path: "manuals", text: (t) => t.nav.manuals, icon: BookOpenText, permission: "definition.read", key: "e",
     Page: lazy(() => import("./manual/Room")), canvas: (parts) => parts[0] !== undefined,
+  }, {
+    path: "mining", text: (t) => t.nav.mining, icon: GitFork, permission: "definition.read", key: "m",
+    Page: lazy(() => import("./mining/Room")), canvas: (parts) => parts[0] !== undefined,
   }],
   run: () => import("./run").then(({ runParts }) => runParts),
   definition: () => import("./definition").then(({ definitionParts }) => definitionParts),

@@ -13,7 +13,7 @@ export const en: Dictionary = {
     find: "Find anything", live: "Live", stale: "Checking connection", offline: "Offline", past: "Past",
     locale: "한국어로 보기", dark: "Dark theme", light: "Light theme", user: "User", switchUser: "See it as another user (dev)",
     signOut: "Sign out", keys: "Keyboard", keysOff: "Switch off single-letter keys", keysOn: "Switch on single-letter keys", close: "Close", back: "Back",
-    breadcrumb: "You are here", ops: "Limits and breakers", letters: "Dead letters", deployments: "Deployments", rules: "Rule packs", byWork: "By work", manuals: "Manuals", manage: "Manage", proposals: "Proposed changes", stuckN: (n) => `${many(n, "run")} stuck`, causesN: (n) => `${many(n, "cause")} to look at`,
+    breadcrumb: "You are here", ops: "Limits and breakers", letters: "Dead letters", deployments: "Deployments", rules: "Rule packs", byWork: "By work", manuals: "Manuals", mining: "Process mining", manage: "Manage", proposals: "Proposed changes", stuckN: (n) => `${many(n, "run")} stuck`, causesN: (n) => `${many(n, "cause")} to look at`,
   },
   common: {
     retry: "Try again", cancel: "Never mind", copy: "Copy", copied: "Copied", all: "All", open: "Open", save: "Save", send: "Send",

@@ -9,7 +9,7 @@ export const ko = {
     find: "실행, 정의, 명령 찾기", live: "실시간", stale: "연결 확인 중", offline: "오프라인", past: "과거",
     locale: "English로 보기", dark: "어둡게 보기", light: "밝게 보기", user: "사용자", switchUser: "다른 사용자로 보기 (개발)",
     signOut: "로그아웃", keys: "단축키", keysOff: "한 글자 단축키 끄기", keysOn: "한 글자 단축키 켜기", close: "닫기", back: "뒤로",
-    breadcrumb: "위치", ops: "한도와 차단기", letters: "실패 보관함", deployments: "배포", rules: "룰 팩", byWork: "업무별", manuals: "매뉴얼", manage: "관리", proposals: "제안된 변경", stuckN: (n: string) => `막힌 실행 ${n}건`, causesN: (n: string) => `살펴볼 원인 ${n}가지`,
+    breadcrumb: "위치", ops: "한도와 차단기", letters: "실패 보관함", deployments: "배포", rules: "룰 팩", byWork: "업무별", manuals: "매뉴얼", mining: "프로세스 마이닝", manage: "관리", proposals: "제안된 변경", stuckN: (n: string) => `막힌 실행 ${n}건`, causesN: (n: string) => `살펴볼 원인 ${n}가지`,
   },
   common: {
     retry: "다시 시도", cancel: "그만두기", copy: "복사", copied: "복사했어요", all: "모두", open: "열기", save: "저장", send: "보내기",

@@ -127,7 +127,7 @@ export function readDrawing(viewer: NavigatedViewer): Drawn {
 }
 
 /** The author's id: one that XML cannot hold is kept beside it. */
-function ownId(element: Element): string {
+export function ownId(element: Element): string {
   const settings = element.businessObject?.extensionElements?.values?.find((extension) => extension.$type.endsWith(":settings"))?.$body;
   try {
     const id = settings ? (JSON.parse(settings) as { id?: unknown }).id : null;

@@ -133,9 +133,18 @@ def _touches(point: _Point, box: _Bounds) -> bool:
 
 
 def _way(shapes: Mapping[str, Any], flow: Mapping[str, Any]) -> list[_Point]:
-    """At right angles: out on the right, in on the left; back underneath."""
+    """At right angles: out on the right, in on the left; straight to what stands above or below, around the corner to
+    what stands behind and above or below, and back underneath in one row."""
     a, b = _bounds(shapes[str(flow.get("source"))]), _bounds(shapes[str(flow.get("target"))])
     begin, end = [a[0] + a[2], a[1] + a[3] / 2], [b[0], b[1] + b[3] / 2]
+    if b[1] + b[3] <= a[1] or a[1] + a[3] <= b[1]:
+        to_above = b[1] + b[3] <= a[1]
+        a_side, b_side = (a[1], b[1] + b[3]) if to_above else (a[1] + a[3], b[1])
+        left, right = max(a[0], b[0]), min(a[0] + a[2], b[0] + b[2])
+        if left + 2 <= right:
+            return [[(left + right) / 2, a_side], [(left + right) / 2, b_side]]
+        if begin[0] > end[0]:
+            return [[a[0], begin[1]], [b[0] + b[2] / 2, begin[1]], [b[0] + b[2] / 2, b_side]]
     if begin[0] <= end[0]:
         middle = (begin[0] + end[0]) / 2
         return [begin, [middle, begin[1]], [middle, end[1]], end]
