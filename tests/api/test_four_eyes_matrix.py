@@ -439,7 +439,7 @@ NO_WAY_GROUPS = {"schedules", "dlq", "rules", "items", "batch", "plan", "judgmen
 NO_WAY_PIPELINE = {"ingest", "ls", "show", "logs", "cancel", "retry", "dlq", "usage", "schedule", "schedules", "trace"}
 NO_WAY_PROCESS = {
     "ls", "show", "bpmn", "versions", "diff", "reject", "instance", "terminate", "compensate", "events",
-    "reevaluation", "log", "drafts", "draft", "answer", "accept", "undo", "discard", "conformance",
+    "reevaluation", "log", "conformance", "drafts", "draft", "answer", "accept", "undo", "discard",
 }  # fmt: skip
 
 
