@@ -54,7 +54,7 @@ def known(either: Server) -> dict[str, Any]:
         "workflows": "wf_defect_alert_v2", "instances": run, "approvals": f"{run}:request_approval", "keys": spare,
         "users": "viewer@example.com", "rule-packs": "defect_rules_v3", "connections": "postgres_main",
         "processes/definitions": "known", "processes/instances": instance, "processes/workitems": item,
-        "processes/drafts": draft,
+        "processes/drafts": draft, "processes/mining": "known",
     }  # fmt: skip
     return {"token": token, "ids": ids, "by_path": by_path}
 
