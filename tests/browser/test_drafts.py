@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -19,11 +20,10 @@ AUTHOR = "author@example.com"
 pytestmark = pytest.mark.xdist_group("browser")
 
 
-def _bring(page: Any, text: str) -> None:
+def _bring(page: Any, text: str | bytes) -> None:
     page.goto("/definitions")
-    page.locator("input[data-import]").set_input_files(
-        {"name": FILE.name, "mimeType": "text/xml", "buffer": text.encode()}
-    )
+    given = text.encode() if isinstance(text, str) else text
+    page.locator("input[data-import]").set_input_files({"name": FILE.name, "mimeType": "text/xml", "buffer": given})
     page.wait_for_url(re.compile(r"/definitions/[\w-]+/v/1"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("초안")
 
@@ -87,7 +87,7 @@ def test_a_file_becomes_a_draft_is_finished_beside_its_picture_and_runs(server: 
 def test_the_selected_mark_is_seen_where_its_place_is_no_element(server: Server, window: Open) -> None:
     """P-X.25: a lane and a pool have no frame of their own: the number of the to-do that is selected has one."""
     page = window(ADMIN)
-    _open(page, brought(server, purchase("seen", lanes=True)), "?todo=2")
+    _open(page, brought(server, purchase("selected", lanes=True)), "?todo=2")
     expect(_badge(page, 2)).to_have_attribute("aria-pressed", "true")
     plain, framed = (_badge(page, no).evaluate("one => getComputedStyle(one).boxShadow") for no in (1, 2))
     assert framed.count("px 0px") > plain.count("px 0px"), framed
@@ -348,6 +348,28 @@ def test_drafts_are_listed_and_deleted(server: Server, window: Open) -> None:
     page.get_by_role("dialog").get_by_role("button", name="초안 지우기").click()
     _said(page, "초안을 지웠어요")
     expect(page.locator(".drafts [href*=invoice_list]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("encoding", ["euc-kr", "utf-16"])
+def test_a_file_of_another_encoding_keeps_its_names(encoding: str, server: Server, window: Open) -> None:
+    """P-X.25: as its first line or its first bytes say, also where the browser reads it."""
+    page = window(ADMIN)
+    name = f"in_{encoding.replace('-', '_')}"
+    _bring(page, invoice(name).replace('encoding="UTF-8"', f'encoding="{encoding.upper()}"').encode(encoding))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("송장 확인")
+    with closing(server.client(ADMIN)) as admin:
+        kept = admin.get(f"/processes/drafts/{name}/bpmn").text
+    assert kept.removeprefix("\ufeff") == invoice(name)
+
+
+def test_a_file_that_is_not_in_its_encoding_is_refused(window: Open) -> None:
+    """P-X.25: no name is kept with other letters than it has."""
+    page = window(ADMIN)
+    page.goto("/definitions")
+    page.locator("input[data-import]").set_input_files(
+        {"name": "x.bpmn", "mimeType": "text/xml", "buffer": invoice("letters").encode("euc-kr")}
+    )
+    expect(page.get_by_role("alert")).to_contain_text("UTF-8 인코딩으로 읽히지 않아요")
 
 
 def test_a_file_that_is_no_drawing_is_refused_where_it_was_brought(window: Open, watch: Watch) -> None:
