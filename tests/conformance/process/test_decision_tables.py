@@ -8,10 +8,10 @@ import pytest
 
 from penstock.executors.parts.rules.dmn import import_dmn, read_model
 from penstock.feel.values.python import to_json
-from penstock.lang.process.text_import.decision_tables import DecisionTable, tables_of, without_tables
 from penstock.lang.process.text_import.definition import extract
 from penstock.lang.process.text_import.dmn_xml import write_dmn
 from penstock.lang.process.text_import.manual_text import manual_of_text
+from penstock.lang.process.text_import.rule_tables import DecisionTable, tables_of, without_tables
 from penstock.lang.process.text_import.unary_tests import cell_test
 
 

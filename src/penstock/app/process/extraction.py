@@ -17,12 +17,18 @@ from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.process.text_import.chunks import Chunk, chunks_of
 from penstock.lang.process.text_import.claims import CheckedClaims, Dropped, QuoteIndex
 from penstock.lang.process.text_import.data_items import data_items
-from penstock.lang.process.text_import.decision_tables import DecisionTable, tables_of, without_tables
 from penstock.lang.process.text_import.definition import ENOUGH, Extracted, extract
 from penstock.lang.process.text_import.dmn_xml import write_dmn
 from penstock.lang.process.text_import.evidence import Element, SentenceIndex, elements_of
 from penstock.lang.process.text_import.injections import without_instructions
-from penstock.lang.process.text_import.manual_text import ManualText, Sentence, manual_of_blocks, manual_of_text
+from penstock.lang.process.text_import.manual_text import (
+    Block,
+    ManualText,
+    Sentence,
+    manual_of_blocks,
+    manual_of_text,
+)
+from penstock.lang.process.text_import.rule_tables import DecisionTable, tables_of, without_tables
 
 if TYPE_CHECKING:
     from penstock.app.runs.runs import Runs
@@ -72,7 +78,8 @@ async def manual_of_document(source: bytes, name: str = "", media_type: str = ""
     if kind == "text":
         return await asyncio.to_thread(manual_of, _decoded(source))
     parts = await parts_of(source, kind)
-    return Manual(await asyncio.to_thread(manual_of_blocks, parts.blocks), parts.pictures)
+    blocks = [Block(**msgspec.structs.asdict(block)) for block in parts.blocks]
+    return Manual(await asyncio.to_thread(manual_of_blocks, blocks), parts.pictures)
 
 
 def manual_of(text: str) -> Manual:

@@ -6,12 +6,11 @@ import asyncio
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from penstock.errors import BadInput, ExtraMissing
-from penstock.lang.process.text_import.manual_text import Block
 
 SECONDS = 60
 MEMORY_BYTES = 1024 * 1024 * 1024
@@ -40,10 +39,21 @@ FORMATS = {
 }  # fmt: skip
 
 
+class DocumentBlock(msgspec.Struct, frozen=True):
+    """A heading, a paragraph, an item of a list with its mark, or a table with its rows, on its page."""
+
+    kind: Literal["heading", "paragraph", "item", "table"]
+    text: str = ""
+    page: int = 1
+    level: int = 1
+    mark: str = "-"
+    rows: list[list[str]] = []
+
+
 class DocumentParts(msgspec.Struct, frozen=True):
     """`pictures` are pages without any text, which were not read."""
 
-    blocks: list[Block]
+    blocks: list[DocumentBlock]
     pages: int = 1
     pictures: list[int] = []
 

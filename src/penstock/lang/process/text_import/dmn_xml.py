@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from penstock.lang.process.text_import.decision_tables import DecisionTable
+from penstock.lang.process.text_import.rule_tables import DecisionTable
 
 _NAMESPACE = "https://www.omg.org/spec/DMN/20191111/MODEL/"
 
