@@ -328,6 +328,8 @@ def test_who_may_not_write_brings_nothing(server: Server, window: Open) -> None:
     page = window(VIEWER)
     page.goto("/manuals")
     expect(page.get_by_role("heading", level=1)).to_contain_text("definition.write")
+    expect(page.get_by_role("link", name="정의", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="매뉴얼", exact=True)).to_have_count(0)  # nothing leads to what is refused
     page.goto(path)
     expect(_sentence(page, "고장을 접수한다")).to_be_visible()
     expect(page.get_by_role("button", name="초안으로 열기")).to_have_count(0)

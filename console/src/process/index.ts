@@ -53,7 +53,7 @@ export const process: Language = {
   },
   addresses: ADDRESSES,
   rooms: [{
-    path: "manuals", text: (t) => t.nav.manuals, icon: BookOpenText, permission: "definition.read", key: "e",
+    path: "manuals", text: (t) => t.nav.manuals, icon: BookOpenText, permission: "definition.write", key: "e",
     Page: lazy(() => import("./manual/Room")), canvas: (parts) => parts[0] !== undefined,
   }, {
     path: "mining", text: (t) => t.nav.mining, icon: GitFork, permission: "definition.read", key: "m",
