@@ -79,6 +79,8 @@ def test_every_number_is_the_logs_and_goes_in_as_it_goes_out(window: Open) -> No
     begun = sum(count for (source, _), count in planted.items() if not source)
     assert begun == sum(count for (_, target), count in planted.items() if not target) == answers.CASES
     expect(page.get_by_role("button", name="내용 분류 1,260회 · 일 11초 , AI가 함")).to_be_visible()
+    cut = page.locator(".mine-step-text > span")
+    assert all(cut.nth(at).evaluate("text => text.scrollWidth <= text.clientWidth") for at in range(cut.count()))
 
 
 def test_waits_are_in_five_steps_and_the_modes_only_recolour(window: Open) -> None:

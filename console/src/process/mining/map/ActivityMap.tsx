@@ -97,10 +97,13 @@ const Numbers = memo(function Numbers({ way, off, narrow }: { way: Way; off: boo
   return (
     <text className={`mine-numbers ${off ? "mine-off" : ""} ${narrow ? "mine-narrow" : ""}`} x={way.label.x} y={way.label.y + 4} textAnchor={way.label.anchor}>
       <tspan className="mine-count">{f.number(way.flow.count)}</tspan>
-      {wait !== null && <tspan dx={6} className={`mine-took mine-wait-${waitStep(wait)}`}>{f.duration(wait)}</tspan>}
+      {wait !== null && <tspan dx={6} className={`mine-took mine-wait-${waitStep(wait)}`}>{f.duration(onMap(wait))}</tspan>}
     </text>
   );
 });
+
+/** Whole minutes and seconds: what fits beside a way; the list has the rest. */
+const onMap = (ms: number): number => { const unit = ms < 60_000 ? 1000 : 60_000; return ms < 1000 ? ms : Math.round(ms / unit) * unit; };
 
 const iconOf = (share: number | null): LucideIcon => (share === null ? CircleHelp : share === 0 ? UserRound : share === 1 ? Bot : UsersRound);
 
@@ -123,7 +126,7 @@ const Step = memo(function Step({ activity, x, y, mode, most, narrow, off, bad, 
   const { f, m } = useMiningWords();
   const share = agentShare(activity);
   const Icon = iconOf(share);
-  const work = activity.median_work_ms === null ? m.noWork : m.work(f.duration(activity.median_work_ms));
+  const work = activity.median_work_ms === null ? m.noWork : m.work(f.duration(onMap(activity.median_work_ms)));
   const strip = mode === "people" ? { background: `linear-gradient(to top, var(--mine-agent) ${100 * (share ?? 0)}%, var(--mine-human) 0)` } : undefined;
   const classes = ["mine-step", `mine-work-${workStep(activity.median_work_ms)}`, `mine-times-${countStep(activity.count, most)}`, narrow && "mine-narrow", off && "mine-off", bad && "mine-bad"];
   return (
