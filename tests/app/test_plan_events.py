@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.app.plan.events import BEHIND, PlanEvents
+from penstock.app.plan.live_news import LiveNews
 from penstock.app.plan.task_commands import live_state
 from penstock.errors import Refused
 from penstock.kernel import command as C
@@ -43,6 +44,28 @@ async def test_a_subscriber_hears_everything_in_order(tmp_path: Path) -> None:
         raw = next(each for each in told if each.data.get("kind") == "raw")
         assert (raw.event, raw.data["text"]) == ("claude:stream", "this is no JSON")
         assert [each.number for each in told] == sorted(each.number for each in told)
+
+
+@played
+async def test_what_is_said_is_passed_on_when_its_row_has_it(tmp_path: Path) -> None:
+    """T-10.2.3, T-X.35: whoever reads upon an event reads what it told of, also of the last line before a silence."""
+    go = tmp_path / "go"
+    steps = [{"init": True}, {"progress": 40}, {"say": "a cycle"}, {"wait_for": str(go)}, {"result": "done"}]
+    folder = a_project(tmp_path / "p", {"t1": {}}, scenarios={"t1": steps})
+    async with driven(tmp_path / "s.db") as plans:
+        passed: list[tuple[Any, str, int | None]] = []
+
+        def tell(_tenant: str, name: str, data: Any) -> None:
+            row = plans.door.store.session(str(data.get("session")))
+            if name == "claude:stream" and row is not None:
+                passed.append((data["text"], row.last_line, row.progress))
+
+        LiveNews(plans.door, tell)
+        await plans.register(folder)
+        await plans.execute("p", "t1")
+        await until(lambda: ("a cycle", "a cycle", 40) in passed)
+        go.write_text("")
+        await ended(plans, "p", "t1")
 
 
 @played

@@ -33,6 +33,8 @@ class PlanEvents:
         self.now = now
         self.number = 0
         self.listeners: list[Callable[[str, PlanEvent], None]] = []
+        #: told when what sessions have said is in their rows
+        self.on_saved: list[Callable[[], None]] = []
         self._kept: deque[tuple[str, PlanEvent]] = deque(maxlen=_KEPT)
         self._subscribers: set[Subscriber] = set()
 
@@ -46,6 +48,10 @@ class PlanEvents:
             subscriber.put(tenant, told)
         for listen in self.listeners:
             listen(tenant, told)
+
+    def saved(self) -> None:
+        for listen in self.on_saved:
+            listen()
 
     @contextlib.contextmanager
     def listening(self, tenant: str, project: str | None = None, after: int | None = None) -> Iterator[Subscriber]:

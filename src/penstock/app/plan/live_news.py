@@ -1,4 +1,7 @@
-"""Events of plans for everybody who listens to the server. What agents say is thinned: its reader reads the log."""
+"""Events of plans for everybody who listens to the server. What agents say is thinned: its reader reads the log.
+
+Whoever hears of a line reads what it has changed: it is passed on when the rows have it, the last one of each session.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,25 @@ from penstock.app.penstock import Penstock
 from penstock.app.plan.events import STREAM, plan_events
 from penstock.app.plan.views import PlanEvent
 
-#: milliseconds between two lines of one session that are passed on
-EVERY_MS = 200
-#: sessions that are remembered at most
-_SESSIONS = 1000
-
 
 class LiveNews:
     def __init__(self, door: Penstock, tell: Tell) -> None:
         self.tell = tell
-        self.told_at: dict[str, int] = {}
-        plan_events(door).listeners.append(self._pass_on)
+        self.lines: dict[tuple[str, str], tuple[str, PlanEvent]] = {}  # by tenant and session
+        hub = plan_events(door)
+        hub.listeners.append(self._heard)
+        hub.on_saved.append(self._saved)
+
+    def _heard(self, tenant: str, told: PlanEvent) -> None:
+        if told.event == STREAM:
+            self.lines[tenant, str(told.data.get("session"))] = (tenant, told)
+        else:
+            self._pass_on(tenant, told)
+
+    def _saved(self) -> None:
+        lines, self.lines = self.lines, {}
+        for tenant, told in lines.values():
+            self._pass_on(tenant, told)
 
     def _pass_on(self, tenant: str, told: PlanEvent) -> None:
-        if told.event == STREAM and not self._is_due(f"{tenant}/{told.data.get('session')}", told.at):
-            return
         self.tell(tenant, told.event, {**told.data, "project": told.project, "at": told.at})
-
-    def _is_due(self, session: str, at: int) -> bool:
-        if at - self.told_at.get(session, -EVERY_MS) < EVERY_MS:
-            return False
-        if len(self.told_at) >= _SESSIONS:
-            self.told_at.clear()
-        self.told_at[session] = at
-        return True

@@ -51,6 +51,7 @@ class SessionFeed:
         rows = [self.rows[session] for session in self.unsaved if session in self.rows]
         self.unsaved.clear()
         self.door.store.put_sessions(rows)
+        self.hub.saved()
 
 
 def _changed(row: SessionRow, event: SessionEvent) -> SessionRow:
