@@ -262,3 +262,31 @@ def test_the_same_file_again_is_the_same_log_and_rights_are_asked_for(office: Wo
     assert brought(office, data, process="nothing", status=404)["code"] == "PROC-404"
     wrong = {**asked, "columns": {"colour": "x"}}
     assert office.admin.post("/processes/mining/logs", json=wrong).status_code in (400, 422)
+
+
+def test_a_model_of_a_process_that_has_changed_since_is_not_taken_over(office: World) -> None:
+    """P-X.23, P-7.5.1: what somebody changed in between would be lost. Mined again it is taken over, once."""
+    id = office.defined(STEPS)
+    log = brought(office, log_of({"Ask,Look,Pay": 61, "Ask,Look,Look,Pay": 9}), process=id)
+    asked = {"log": log["id"]}
+    model = office.admin.post(f"/processes/mining/{id}:discover", json=asked).json()
+    changed = {**STEPS, "process_definition_id": id, "description": "somebody has changed it"}
+    changed["roles"] = [*(STEPS.get("roles") or ()), {"id": "auditor", "name": "Auditor"}]
+    edited = office.admin.put(f"/processes/definitions/{id}", json=changed)
+    assert edited.status_code == 200 and edited.json()["version"] == 2, edited.text
+    where = f"/processes/definitions/{model['model_id']}:approve"
+    owner = office.server.client(OWNER)
+    refused = owner.post(where, json={"into": id, "version": model["version"]})
+    assert (refused.status_code, refused.json()["code"]) == (409, "PROC-409-BASE"), refused.text
+    assert "version 1" in refused.json()["detail"] and "version 2" in refused.json()["detail"]
+    assert office.admin.get(f"/processes/definitions/{id}").json()["version"] == 2, "nothing is approved"
+    assert office.admin.get(f"/processes/definitions/{model['model_id']}").json()["approval_status"] == "pending"
+
+    again = office.admin.post(f"/processes/mining/{id}:discover", json=asked)
+    assert (again.status_code, again.json()["version"]) == (201, model["version"] + 1)
+    done = owner.post(where, json={"into": id, "version": again.json()["version"]})
+    assert (done.status_code, done.json()["version"]) == (200, 3), done.text
+    newest = office.admin.get(f"/processes/definitions/{id}").json()["definition"]
+    assert {"id": "auditor", "name": "Auditor"}.items() <= newest["roles"][-1].items()
+    twice = owner.post(where, json={"into": id})
+    assert (twice.status_code, twice.json()["code"]) == (409, "PROC-409-STATE")
