@@ -290,3 +290,22 @@ def test_a_model_of_a_process_that_has_changed_since_is_not_taken_over(office: W
     assert {"id": "auditor", "name": "Auditor"}.items() <= newest["roles"][-1].items()
     twice = owner.post(where, json={"into": id})
     assert (twice.status_code, twice.json()["code"]) == (409, "PROC-409-STATE")
+
+
+def test_what_was_rejected_stays_rejected_until_the_history_says_something_else(office: World) -> None:
+    """P-X.43, P-7.5.1: the same history again is the same model; another one waits for somebody again."""
+    id = office.defined(STEPS)
+    log = brought(office, log_of({"Ask,Look,Pay": 62, "Ask,Look,Look,Pay": 9}), process=id)
+    model = office.admin.post(f"/processes/mining/{id}:discover", json={"log": log["id"]}).json()
+    where = f"/processes/definitions/{model['model_id']}"
+    owner = office.server.client(OWNER)
+    assert owner.post(f"{where}:reject", json={"comment": "not this way"}).status_code == 200
+    again = office.admin.post(f"/processes/mining/{id}:discover", json={"log": log["id"]})
+    assert (again.status_code, again.json()["new"], again.json()["approval_status"]) == (200, False, "rejected")
+    assert mapped(office, id, log=log["id"])["discovered"] is None
+    refused = owner.post(f"{where}:approve", json={"into": id})
+    assert (refused.status_code, refused.json()["code"]) == (409, "PROC-409-STATE")
+    other = brought(office, log_of({"Ask,Look,Pay": 62, "Ask,Pay": 9}), process=id)
+    later = office.admin.post(f"/processes/mining/{id}:discover", json={"log": other["id"]}).json()
+    assert (later["version"], later["approval_status"]) == (model["version"] + 1, "pending")
+    assert mapped(office, id, log=other["id"])["discovered"]["model_id"] == later["model_id"]
