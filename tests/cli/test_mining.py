@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.process.http.test_mining import STEPS, log_of
+from tests.servers import pm4py
 
 CLAIM = {**STEPS, "process_definition_id": "claim", "process_definition_name": "Claim"}
 
@@ -88,3 +89,25 @@ def test_what_is_wrong_is_said_and_nothing_is_kept(tmp_path: Path, penstock: Any
     assert penstock("mine", str(named), "--column", "case", "--json", code=2).error()["code"] == "PS-400-INPUT"
     kept = penstock("mine", "import", str(named), *columns, "--json").json()
     assert penstock("mine", kept["id"], "--json").json()["period"]["from"] == 1767225600000
+
+
+def test_pm4py_is_asked_beside_us(penstock: Any, log: Path) -> None:
+    """P-7.1.2, P-7.2.2: the real pm4py in its own environment says the same of which variants fit and how well; the
+    extra that is missing is named, and so is an interpreter that is not there."""
+    asked = ("mine", "claim", "--log", str(log), "--second-opinion")
+    interpreter = str(pm4py.python())
+    found = penstock(*asked, "--pm4py-python", interpreter, "--json").json()
+    second = found["second_opinion"]
+    # «Look» done twice is one of 4 + 3 possible deviations, «Look» left out one of 2 + 3; 12 and 8 cases of 80
+    assert second["fitness"] == pytest.approx((60 + 12 * 6 / 7 + 8 * 4 / 5) / 80)
+    assert (second["variants"], second["fitting"], second["bounded"]) == (3, 1, 0) and second["by"].startswith(
+        "pm4py 2"
+    )
+    shown = penstock(*asked, "--pm4py-python", interpreter).out
+    assert "second opinion pm4py 2" in shown and "1 of 3 variants fit (here 1)" in shown
+    assert "bounded" not in shown
+    assert "«mining»" in str(penstock(*asked, "--json", code=2).error())
+    gone = penstock(*asked, "--pm4py-python", str(log.parent / "nothing"), "--json", code=2).error()
+    assert "cannot be begun" in gone["message"]
+    alone = penstock("mine", str(log), "--second-opinion", "--json", code=2).error()
+    assert "no cases of a process" in alone["message"]

@@ -114,6 +114,7 @@ from penstock.errors.plan import TaskTransition as TaskTransition
 from penstock.errors.process import DraftChanged as DraftChanged
 from penstock.errors.process import DraftUnfinished as DraftUnfinished
 from penstock.errors.process import EventLogsTooMany as EventLogsTooMany
+from penstock.errors.process import ModelOutdated as ModelOutdated
 from penstock.errors.process import ProcessBranch as ProcessBranch
 from penstock.errors.process import ProcessChanged as ProcessChanged
 from penstock.errors.process import ProcessInvalid as ProcessInvalid

@@ -39,6 +39,12 @@ class ProcessChanged(Refused, code="PROC-409-VERSION"):
     hint = "Look at it again, and decide on what it is now."
 
 
+class ModelOutdated(Refused, code="PROC-409-BASE"):
+    """«{model}» was mined of version {base} of «{name}», and version {version} says otherwise by now."""
+
+    hint = "Mine it again: `penstock mine ID --discover`; nothing was approved, and nothing is lost."
+
+
 class DraftChanged(ProcessChanged, code="PROC-409-DRAFT"):
     """The draft «{draft}» has changed: its number is {number}, not {given}."""
 

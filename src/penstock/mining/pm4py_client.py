@@ -79,10 +79,13 @@ def _asked(
 
 
 def _run(question: str, limit_s: float, python: str) -> dict[str, Any]:
-    process = subprocess.Popen(
-        [python, "-I", str(_WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        text=True, encoding="utf-8", start_new_session=True,
-    )  # fmt: skip
+    try:
+        process = subprocess.Popen(
+            [python, "-I", str(_WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            text=True, encoding="utf-8", start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise MinerFailed(why=f"«{python}» cannot be begun: {error.strerror}") from None
     try:
         told, _ = process.communicate(question, timeout=limit_s)
     except subprocess.TimeoutExpired:

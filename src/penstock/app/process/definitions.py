@@ -30,6 +30,7 @@ from penstock.app.process.version_writer import (
 from penstock.app.releases.releases import STATUS, ReleaseChanges, Releases, Submission, canonical
 from penstock.errors import (
     DocumentInvalid,
+    ModelOutdated,
     ProcessChanged,
     ProcessNotFound,
     ProcessState,
@@ -186,18 +187,25 @@ class Processes:
     async def approve(self, id: str, *, by: Who, into: str | None = None, version: int | None = None) -> Defined:
         """P-X.23: it may be begun from now on. `into`: it becomes the next version of that definition besides, and
         where it cannot nothing is approved. `version`: the one that was looked at; raises ProcessChanged where another
-        waits by now. Raises FourEyes where a person other than its author must approve it."""
+        waits by now, and ModelOutdated where it was mined of another version of that definition. Raises FourEyes where
+        a person other than its author must approve it."""
         row = self._waiting(id, "approve", version)
         target = self.get(into) if into is not None else row
         if target.name == row.name:
             return Defined(self._approved(row, by), True)
+        self._refuse_outdated(row, target)
         drop = ("version", "source_event_log_id", "parent_id")
         data = {name: value for name, value in msgspec.json.decode(row.document).items() if name not in drop}
         data |= {"process_definition_id": target.name, "type": target.kind, **_of_process(target)}
         origin = {"source": "approved", "from": row.name}
         author = id_of(by) if row.created_by is None else row.created_by
         asked = AskedVersion(data, None, author, False, origin, target.kind == DISCOVERED, second=by, dmn=row.dmn)
-        (done,) = await self._writer.saved([asked], lambda writing, versions: self._approving(writing, row, by))
+
+        def also(writing: ReleaseChanges, versions: Mapping[str, int]) -> None:
+            self._refuse_outdated(row, self.get(target.name))
+            self._approving(writing, row, by)
+
+        (done,) = await self._writer.saved([asked], also)
         Releases(self.door).replaying(self.get(row.name, row.version))
         return done
 
@@ -216,6 +224,14 @@ class Processes:
         approved = replace(row, status=status, approved_by=id_of(by), approved_at=now, feedback=None)
         return releases.enforce(writing, approved, PENDING, by)
 
+    def _refuse_outdated(self, model: ReleaseRow, target: ReleaseRow) -> None:
+        """What somebody has changed in the process since a model was mined of it would be lost with that model."""
+        base, of = origin_of(model).get("base_version"), origin_of(model).get("base_proc_def_id")
+        if base is None or of != target.name or base == target.version:
+            return
+        if _taken_over(self.get(target.name, base)) != _taken_over(target):
+            raise ModelOutdated(model=model.name, base=base, name=target.name, version=target.version)
+
     def reject(self, id: str, *, by: Who, comment: str) -> ReleaseRow:
         """P-X.43: kept, and not to be begun."""
         row = self._waiting(id, "reject")
@@ -228,6 +244,12 @@ class Processes:
         if row.status != PENDING:
             raise ProcessState(why=f"Cannot {verb} process in {approval_of(row)} status", status=approval_of(row))
         return row
+
+
+def _taken_over(row: ReleaseRow) -> dict[str, Any]:
+    """What a model that is mined of a process has of it."""
+    document: dict[str, Any] = msgspec.json.decode(row.document)
+    return {name: value for name, value in document.items() if name not in ("version", "description", "parent_id")}
 
 
 def _of_process(target: ReleaseRow) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from penstock.errors import (
     ItemClaimed,
     ItemNotFound,
     LanguageUnknown,
+    ModelOutdated,
     NoBranch,
     NodeNotFound,
     PenstockError,
@@ -34,7 +35,7 @@ from penstock.errors import (
 
 #: ours → theirs; the first that fits
 _CODES: tuple[tuple[tuple[type[PenstockError], ...], type[PenstockError]], ...] = (
-    ((ProcessBranch, ProcessChanged, ProcessState), PenstockError),
+    ((ModelOutdated, ProcessBranch, ProcessChanged, ProcessState), PenstockError),
     ((DocumentUnreadable, LanguageUnknown), ProcessUnreadable),
     ((TenantConflict, ApproverDenied, StarterDenied, FourEyes), ProcessScope),
     ((RunNotFound, ReleaseNotFound, ItemNotFound, NodeNotFound), ProcessNotFound),

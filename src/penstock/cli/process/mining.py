@@ -29,6 +29,7 @@ from penstock.cli.identity import By, Claimed, identify
 from penstock.cli.options import STORE, Json, SelectedTenant, Store
 from penstock.cli.output import DONE, TONES, print_json, print_list, say
 from penstock.cli.process.mined_map import print_map, read_bytes, write_file, write_svg
+from penstock.cli.process.second_opinion import ask_pm4py, opinion_body, print_opinion
 from penstock.cli.settings import read_settings
 from penstock.errors import BadInput
 from penstock.host.limits import Limits
@@ -44,6 +45,12 @@ Discover = Annotated[bool, typer.Option("--discover", help="Propose the model th
 Noise = Annotated[
     float, typer.Option("--noise", metavar="0..1", min=0, max=0.99, help="Leave rare paths out of the model.")
 ]
+Opinion = Annotated[
+    bool, typer.Option("--second-opinion", help="Ask pm4py about the fit, too (extra `mining`); a minute at most.")
+]
+Pm4pyIn = Annotated[
+    str, typer.Option("--pm4py-python", metavar="PYTHON", help="The interpreter that has pm4py, if it is another one.")
+]
 Save = Annotated[bool, typer.Option("--save", help="Keep the file of the log, as `penstock mine import` does.")]
 Of = Annotated[str | None, typer.Option("--process", metavar="ID", help="The process whose cases they are.")]
 Columns = Annotated[
@@ -55,7 +62,8 @@ Zone = Annotated[str | None, typer.Option("--zone", metavar="ZONE", help="What t
 def show(
     subject: Subject = None, log: LogOf = None, first: First = None, last: Last = None, paths: Paths = 60,
     svg: Svg = None, discover: Discover = False, noise: Noise = 0.0, save: Save = False, column: Columns = None,
-    zone: Zone = None, by: By = None, json: Json = False, store: Store = STORE,
+    zone: Zone = None, opinion: Opinion = False, pm4py_python: Pm4pyIn = "", by: By = None, json: Json = False,
+    store: Store = STORE,
 ) -> int:  # fmt: skip
     """Draw the map of a process: what follows what, how often, where time is lost, its variants, and how far they fit.
     Without ID or FILE: what there is to look at."""
@@ -65,12 +73,17 @@ def show(
         subject, log, _moment(first, "--from"), _moment(last, "--to"), _reading(column, zone), discover, noise, save, by
     )
     mined, proposal = until_done(asked.found(store))
+    second = ask_pm4py(mined, pm4py_python) if opinion else None
     if svg is not None:
         write_svg(mined, svg, paths)
     if json:
-        print_json({**map_body(mined), **({} if proposal is None else {"proposed": _proposed(proposal)})})
+        body = map_body(mined)
+        body |= {} if proposal is None else {"proposed": _proposed(proposal)}
+        print_json(body | ({} if second is None else {"second_opinion": opinion_body(second)}))
         return DONE
     print_map(mined, paths)
+    if second is not None:
+        print_opinion(second, mined)
     if proposal is not None:
         _print_proposal(proposal, mined.source)
     return DONE

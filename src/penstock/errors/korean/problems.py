@@ -268,6 +268,10 @@ ERRORS: dict[str, tuple[str, str]] = {
         "`penstock mine logs --remove ID`로 하나를 지우세요. 설정은 `limits.event_logs`예요.",
     ),
     "ProcessBranch": ("이 결과로는 «{node}»에서 나갈 길이 없어요. 바뀐 것은 없어요.", "조건이 받는 결과를 주세요."),
+    "ModelOutdated": (
+        "«{model}»: «{name}»의 {base} 버전에서 찾은 모델인데, 이제 {version} 버전은 달라요.",
+        "다시 찾으세요: `penstock mine ID --discover`. 승인된 것도, 없어진 것도 없어요.",
+    ),
     "ProcessChanged": ("{what}: 바뀌었어요. 버전이 {given} 아니라 {version}이에요.", "다시 보고 결정하세요."),
     "ProcessInvalid": ("프로세스에 오류가 {count}개 있어요. 첫째: {first}.", "검사 결과를 하나씩 고쳐 주세요."),
     "ProcessNotFound": ("{what} «{name}»: 없어요.", "목록을 보세요."),

@@ -262,3 +262,50 @@ def test_the_same_file_again_is_the_same_log_and_rights_are_asked_for(office: Wo
     assert brought(office, data, process="nothing", status=404)["code"] == "PROC-404"
     wrong = {**asked, "columns": {"colour": "x"}}
     assert office.admin.post("/processes/mining/logs", json=wrong).status_code in (400, 422)
+
+
+def test_a_model_of_a_process_that_has_changed_since_is_not_taken_over(office: World) -> None:
+    """P-X.23, P-7.5.1: what somebody changed in between would be lost. Mined again it is taken over, once."""
+    id = office.defined(STEPS)
+    log = brought(office, log_of({"Ask,Look,Pay": 61, "Ask,Look,Look,Pay": 9}), process=id)
+    asked = {"log": log["id"]}
+    model = office.admin.post(f"/processes/mining/{id}:discover", json=asked).json()
+    changed = {**STEPS, "process_definition_id": id, "description": "somebody has changed it"}
+    changed["roles"] = [*(STEPS.get("roles") or ()), {"id": "auditor", "name": "Auditor"}]
+    edited = office.admin.put(f"/processes/definitions/{id}", json=changed)
+    assert edited.status_code == 200 and edited.json()["version"] == 2, edited.text
+    where = f"/processes/definitions/{model['model_id']}:approve"
+    owner = office.server.client(OWNER)
+    refused = owner.post(where, json={"into": id, "version": model["version"]})
+    assert (refused.status_code, refused.json()["code"]) == (409, "PROC-409-BASE"), refused.text
+    assert "version 1" in refused.json()["detail"] and "version 2" in refused.json()["detail"]
+    assert office.admin.get(f"/processes/definitions/{id}").json()["version"] == 2, "nothing is approved"
+    assert office.admin.get(f"/processes/definitions/{model['model_id']}").json()["approval_status"] == "pending"
+
+    again = office.admin.post(f"/processes/mining/{id}:discover", json=asked)
+    assert (again.status_code, again.json()["version"]) == (201, model["version"] + 1)
+    done = owner.post(where, json={"into": id, "version": again.json()["version"]})
+    assert (done.status_code, done.json()["version"]) == (200, 3), done.text
+    newest = office.admin.get(f"/processes/definitions/{id}").json()["definition"]
+    assert {"id": "auditor", "name": "Auditor"}.items() <= newest["roles"][-1].items()
+    twice = owner.post(where, json={"into": id})
+    assert (twice.status_code, twice.json()["code"]) == (409, "PROC-409-STATE")
+
+
+def test_what_was_rejected_stays_rejected_until_the_history_says_something_else(office: World) -> None:
+    """P-X.43, P-7.5.1: the same history again is the same model; another one waits for somebody again."""
+    id = office.defined(STEPS)
+    log = brought(office, log_of({"Ask,Look,Pay": 62, "Ask,Look,Look,Pay": 9}), process=id)
+    model = office.admin.post(f"/processes/mining/{id}:discover", json={"log": log["id"]}).json()
+    where = f"/processes/definitions/{model['model_id']}"
+    owner = office.server.client(OWNER)
+    assert owner.post(f"{where}:reject", json={"comment": "not this way"}).status_code == 200
+    again = office.admin.post(f"/processes/mining/{id}:discover", json={"log": log["id"]})
+    assert (again.status_code, again.json()["new"], again.json()["approval_status"]) == (200, False, "rejected")
+    assert mapped(office, id, log=log["id"])["discovered"] is None
+    refused = owner.post(f"{where}:approve", json={"into": id})
+    assert (refused.status_code, refused.json()["code"]) == (409, "PROC-409-STATE")
+    other = brought(office, log_of({"Ask,Look,Pay": 62, "Ask,Pay": 9}), process=id)
+    later = office.admin.post(f"/processes/mining/{id}:discover", json={"log": other["id"]}).json()
+    assert (later["version"], later["approval_status"]) == (model["version"] + 1, "pending")
+    assert mapped(office, id, log=other["id"])["discovered"]["model_id"] == later["model_id"]

@@ -21,7 +21,8 @@ def change_words(shape: str, names: Sequence[str], cases: int, of: int) -> tuple
         return f"New: {listed}", f"Added: {cases} of {of} cases have it, and the process did not."
     if shape == "step_removed":
         return f"Without {listed}", f"Removed: {cases} of {of} cases went there."
-    return "Another order", f"Changed: the ways around {listed or 'gateways'}."
+    title = f"Other ways around {listed}" if listed else "Other ways"
+    return title, f"Changed: which way is taken around {listed or 'gateways'}."
 
 
 class DeviationWords(Protocol):

@@ -74,7 +74,7 @@ def _mined(source: Source, found: ActivityMap, noise: float, called: Called | No
         return _Found(propose_model(None, variants, id=_id_of(source), name=source.name, noise=noise), None)
     base, least = definition_of(source.row), max(noise, LEAST_SHARE)
     model = propose_model(base, variants, least_share=least, resolve=called)
-    return _Found(model, model_diff(base, model.definition, variants, found, called))
+    return _Found(model, model_diff(base, model.definition, variants, found, called, model.steps))
 
 
 def _called(door: Runs, source: Source) -> Called | None:

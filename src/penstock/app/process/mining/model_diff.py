@@ -6,22 +6,21 @@ told by its shape: a path back, a step that may be left out, steps side by side,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from penstock.app.process.mining.change_words import change_words
 from penstock.app.process.mining.conformance import Variants, check_conformance
 from penstock.app.process.mining.controls import controls_of
-from penstock.app.process.mining.editing.changed_elements import ChangedElements, ChangeGroup
+from penstock.app.process.mining.editing.changed_elements import ChangedElements, ChangeGroup, Kind
+from penstock.app.process.mining.editing.learned_step import LearnedStep
 from penstock.app.process.mining.editing.saved_time import SavedTime
 from penstock.app.process.mining.proposal import can_run
 from penstock.lang.contract import Resolve
 from penstock.mining.activity_map import ActivityMap
 from penstock.mining.conformance import Conformance, Deviation
-
-Kind = Literal["added", "removed", "changed"]
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -56,14 +55,15 @@ class ModelDiff(msgspec.Struct, frozen=True):
 
 def model_diff(
     base: Mapping[str, Any], model: Mapping[str, Any], variants: Variants, found: ActivityMap,
-    resolve: Resolve | None = None,
+    resolve: Resolve | None = None, steps: Sequence[LearnedStep] = (),
 ) -> ModelDiff:  # fmt: skip
+    """`steps`: by which a proposal has made the model of the base; of others what they changed is seen by its shape."""
     before, after = check_conformance(base, variants), check_conformance(model, variants)
-    evidence = _Evidence(variants, before, SavedTime(variants, found))
-    groups = ChangedElements(base, model).groups()
+    evidence = _Evidence(variants, before, after, SavedTime(variants, found))
+    groups = ChangedElements(base, model)
     controls = controls_of(base)
     return ModelDiff(
-        tuple(sorted((evidence.change(group) for group in groups), key=lambda one: -one.cases)),
+        tuple(sorted((evidence.change(group) for group in groups.groups(steps)), key=lambda one: -one.cases)),
         before.fitting, after.fitting, after.cases, after.precision, after.deviations,
         tuple(passes_control(deviation, controls) for deviation in after.deviations),
         can_run(model, resolve), before.bounded or after.bounded,
@@ -78,33 +78,51 @@ def passes_control(deviation: Deviation, controls: frozenset[str]) -> bool:
 
 
 class _Evidence:
-    def __init__(self, variants: Variants, before: Conformance, saved: SavedTime) -> None:
-        self.variants, self.before, self.saved = variants, before, saved
+    """Which cases speak for a change: those that its step was learned from, else those whose deviations from the base
+    are about it."""
+
+    def __init__(self, variants: Variants, before: Conformance, after: Conformance, saved: SavedTime) -> None:
+        self.variants, self.before, self.after, self.saved = variants, before, after, saved
         self.listed = list(variants)
 
     def change(self, group: ChangeGroup) -> Change:
-        kind: Kind = group.kind
-        names, saved = group.activities, None
+        names, saved, shown = group.activities, None, self._that_show(group)
+        cases = sum(shown.values())
         if group.shape == "path_back":
-            went_back = self._that_have("repeated", names[:1])
-            cases = sum(went_back.values())
-            saved = self.saved.path_back(names[0], went_back)
+            saved = self.saved.path_back(names[0], shown)
         elif group.shape == "beside":
-            cases = sum(self._that_have("order", names).values())
             saved = self.saved.beside(*names[:2])
-        elif group.shape == "optional":
-            cases = sum(self._that_have("skipped", names[:1]).values())
-        elif group.shape == "other":
-            cases = self.before.cases - self.before.fitting
-        else:
-            cases = sum(cases for case, cases in self.variants.items() if set(names) & set(case))
         title, detail = change_words(group.shape, names, cases, self.before.cases)
-        return Change(kind, group.shape, title, detail, names, group.elements, cases, saved)
+        return Change(group.kind, group.shape, title, detail, names, group.elements, cases, saved)
 
-    def _that_have(self, kind: str, activities: tuple[str, ...]) -> dict[tuple[str, ...], int]:
+    def _that_show(self, group: ChangeGroup) -> dict[tuple[str, ...], int]:
+        names, step = group.activities, group.step
+        if group.shape in ("step_added", "step_removed"):
+            return {case: cases for case, cases in self.variants.items() if set(names) & set(case)}
+        if step is not None:
+            return {case: self.variants[case] for case in step.variants}
+        if group.shape == "path_back":
+            return self._that_have("repeated", names[:1], names[1:]) or self._that_have("repeated", names[:1])
+        if group.shape == "beside":
+            return self._that_have("order", names)
+        if group.shape == "optional":
+            return self._that_have("skipped", names[:1])
+        return self._that_fit_now(names)
+
+    def _that_have(
+        self, kind: str, activities: Collection[str], after: Collection[str] = ()
+    ) -> dict[tuple[str, ...], int]:
         """The variants with a deviation of a kind from the base that is about these."""
-        numbers = {
-            number for one in self.before.deviations if one.kind == kind and one.activity in activities
+        return self._numbered(
+            number for one in self.before.deviations
+            if one.kind == kind and one.activity in activities and (not after or one.before in after)
             for number in one.variants
-        }  # fmt: skip
-        return {self.listed[number]: self.variants[self.listed[number]] for number in sorted(numbers)}
+        )  # fmt: skip
+
+    def _that_fit_now(self, activities: Collection[str]) -> dict[tuple[str, ...], int]:
+        """The variants with a deviation near these, which the model allows."""
+        near = (one for one in self.before.deviations if {one.activity, one.before, one.after} & set(activities))
+        return self._numbered(number for one in near for number in one.variants if self.after.fits[number])
+
+    def _numbered(self, numbers: Iterable[int]) -> dict[tuple[str, ...], int]:
+        return {self.listed[number]: self.variants[self.listed[number]] for number in sorted(set(numbers))}

@@ -20,6 +20,7 @@ from penstock.app.process.mining.controls import controls_of, is_control
 from penstock.app.process.mining.definition_model import definition_model
 from penstock.app.process.mining.editing.added_shapes import with_added_shapes
 from penstock.app.process.mining.editing.definition_edit import DefinitionEdit
+from penstock.app.process.mining.editing.learned_step import LearnedStep, learned, touched
 from penstock.app.process.mining.editing.tree_definition import tree_definition
 from penstock.errors import DocumentInvalid
 from penstock.lang.compile import compile_document
@@ -50,12 +51,13 @@ class NotLearned(msgspec.Struct, frozen=True):
 
 class Proposal(msgspec.Struct, frozen=True):
     """`conformance` is the model's; without a base `not_learned` has what noise left out. A base that fits as it is
-    comes back unchanged."""
+    comes back unchanged. `steps` have changed it, one after the other."""
 
     definition: dict[str, Any]
     algorithm: str
     conformance: Conformance
     not_learned: tuple[NotLearned, ...]
+    steps: tuple[LearnedStep, ...] = ()
 
 
 def propose_model(
@@ -76,7 +78,7 @@ def propose_model(
         changed["process_definition_name"] = name
     drawn = with_added_shapes(changed, base)
     found = check_conformance(drawn, variants)
-    return Proposal(drawn, BASE_CHANGED, found, tuple(learning.not_learned(found)))
+    return Proposal(drawn, BASE_CHANGED, found, tuple(learning.not_learned(found)), tuple(learning.steps))
 
 
 def can_run(definition: Mapping[str, Any], resolve: Resolve | None = None) -> bool:
@@ -100,6 +102,7 @@ class _Learning:
         self.against_rules = self._against_rules()
         self.least = max(LEAST_CASES, math.ceil(least_share * self.found.cases))
         self.tried: set[tuple[str, ...]] = set()
+        self.steps: list[LearnedStep] = []
 
     def learn(self) -> None:
         while len(self.tried) < _MOST_TRIES and (frequent := self._frequent()):
@@ -129,19 +132,23 @@ class _Learning:
         """Keeps the step for a deviation if it is a good one; it is not tried again."""
         self.tried.add(_key(deviation))
         edit = DefinitionEdit(self.data, len(self.tried))
-        if not self._touches_control(deviation) and _edited(edit, deviation):
-            self._keeps(edit, more=True)
+        before, listed = self.data, list(self.variants)
+        if not self._touches_control(deviation) and _edited(edit, deviation) and self._keeps(edit, more=True):
+            cases = [listed[number] for number in deviation.variants]
+            self.steps.append(learned(*_key(deviation), cases, touched(before, self.data)))
 
-    def _keeps(self, edit: DefinitionEdit, *, more: bool) -> None:
+    def _keeps(self, edit: DefinitionEdit, *, more: bool) -> bool:
         if not can_run(edit.data, self.resolve):
-            return
+            return False
         replayer = Replayer(definition_model(edit.data))
         fits = [replayer.fits(case) for case in self.variants]
         if any(fits[number] for number in self.against_rules):
-            return
+            return False
         fitting = sum(cases for cases, fit in zip(self.counts, fits, strict=True) if fit)
-        if fitting > self.found.fitting or not more and fitting == self.found.fitting:
+        better = fitting > self.found.fitting or not more and fitting == self.found.fitting
+        if better:
             self.data, self.found = edit.data, check_conformance(edit.data, self.variants, _STATES)
+        return better
 
     def _touches_control(self, deviation: Deviation) -> bool:
         """To leave a control out, or to do it, or what it stands before, at another time."""
@@ -159,11 +166,12 @@ class _Learning:
     def _take_out(self) -> None:
         done = {activity for case in self.variants for activity in case}
         for number, entry in enumerate(list(self.data.get("activities") or ())):
-            if str(entry.get("name") or entry["id"]) in done or is_control(entry) or not _is_work(entry):
+            name = str(entry.get("name") or entry["id"])
+            if name in done or is_control(entry) or not _is_work(entry):
                 continue
-            edit = DefinitionEdit(self.data, len(self.tried) + 1 + number)
-            if edit.removed(entry["id"]):
-                self._keeps(edit, more=False)
+            edit, before = DefinitionEdit(self.data, len(self.tried) + 1 + number), self.data
+            if edit.removed(entry["id"]) and self._keeps(edit, more=False):
+                self.steps.append(LearnedStep("step_removed", (name,), (), touched(before, self.data)))
 
 
 def _is_work(entry: Mapping[str, Any]) -> bool:
@@ -174,7 +182,7 @@ def _is_work(entry: Mapping[str, Any]) -> bool:
     return entry.get("type") in ("humanTask", "serviceTask") and not (by_machine or handler or sends)
 
 
-def _key(deviation: Deviation) -> tuple[str, ...]:
+def _key(deviation: Deviation) -> tuple[str, str, str, str]:
     return deviation.kind, deviation.activity, deviation.before, deviation.after
 
 

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
+from penstock.app.process.mining.editing.learned_step import LearnedStep, Shape, shared_out
 from penstock.lang.process.diff import difference
 
 _NODES = ("activities", "gateways", "events")
 #: what a gateway or an activity says of its ways: it changes with them, and alone it is no other step
 _WAYS = {"conditions", "default", "ask"}
 _Entry = Mapping[str, Any]
+Kind = Literal["added", "removed", "changed"]
+_KINDS: Mapping[Shape, Kind] = {
+    "path_back": "added", "optional": "added", "step_added": "added", "step_removed": "removed", "beside": "changed",
+    "other": "changed",
+}  # fmt: skip
 
 
 class ChangeGroup(msgspec.Struct, frozen=True):
-    kind: Literal["added", "removed", "changed"]
-    shape: str
+    """`step`: the one of the proposal that it comes from; None where only the two models are known."""
+
+    kind: Kind
+    shape: Shape
     activities: tuple[str, ...]
     elements: tuple[str, ...]
+    step: LearnedStep | None = None
 
 
 class ChangedElements:
@@ -37,10 +46,15 @@ class ChangedElements:
             if fields.keys() <= _WAYS
         }  # fmt: skip
 
-    def groups(self) -> list[ChangeGroup]:
-        parts = self._parts()
-        groups = [self._group(part) for part in parts]
-        return [group for group in groups if group is not None]
+    def groups(self, steps: Sequence[LearnedStep] = ()) -> list[ChangeGroup]:
+        """By the steps that a proposal has taken, where they are known; the rest by what hangs together."""
+        shared = shared_out(steps, [*self.added, *self.removed, *self.changed])
+        groups = [
+            ChangeGroup(_KINDS[step.shape], step.shape, step.activities, ids, step) for step, ids in shared if ids
+        ]
+        known = {id for step in steps for id in step.touched}
+        parts = (part for part in self._parts() if not known.issuperset(part))
+        return groups + [group for part in parts if (group := self._group(part)) is not None]
 
     # -- what hangs together -------------------------------------------------------------------------------------------
 
@@ -72,11 +86,28 @@ class ChangedElements:
         parts: dict[str, list[str]] = {}
         for id in differ:
             parts.setdefault(root(id), []).append(id)
-        found = list(parts.values())
+        found = self._with_gateways(list(parts.values()))
         for gateway in (id for id in every if id in self.ways_only):
             holding = (part for part in found if any(gateway in self._beside(id) for id in part))
             (next(holding, None) or _new(found)).append(gateway)
         return found
+
+    def _with_gateways(self, parts: list[list[str]]) -> list[list[str]]:
+        """A gateway that is another one now, and none of whose ways differs, goes with what differs where they lead."""
+        found = list(parts)
+        for part in parts:
+            if len(part) > 1 or part[0] not in self.changed or part[0] not in self.after:
+                continue
+            ways = {str(way["target"]) for way in self.after.values() if way.get("source") == part[0]}
+            near = {n: len(ways & self._ends(other)) for n, other in enumerate(found) if len(other) > 1}
+            best = max(near, key=near.__getitem__, default=None)
+            if best is not None and near[best]:
+                found[best].append(part[0])
+                found.remove(part)
+        return found
+
+    def _ends(self, part: Iterable[str]) -> set[str]:
+        return {end for id in part for end in self._beside(id)}
 
     def _beside(self, id: str) -> Iterable[str]:
         entries = [entries[id] for entries in (self.before, self.after) if id in entries]
@@ -120,6 +151,12 @@ class ChangedElements:
         if kinds & {"parallelGateway", "inclusiveGateway"}:
             names = self._that_meet([entry["id"] for entry in new if entry["type"] != "exclusiveGateway"])
             return ChangeGroup("changed", "beside", names, tuple(part)) if len(names) > 1 else None
+        if len(asked) == 1:
+            ways = [str(way["target"]) for way in self.after.values() if way.get("source") == asked[0]]
+            past = [id for id in ways if id in came]  # a new join: where the step leads, too
+            names = self._names([id for id in ways if any(self._leads_back(join, id) for join in past if join != id)])
+            if names:
+                return ChangeGroup("added", "optional", names[:1], tuple(part))
         for id in part:
             way = self.after.get(id)
             if way is None or id not in self.added or "source" not in way:
@@ -127,15 +164,15 @@ class ChangedElements:
             if self._leads_back(str(way["source"]), str(way["target"])) and self._names([str(way["target"])]):
                 names = (*self._names([str(way["target"])]), *self._before_it(str(way["source"])))
                 return ChangeGroup("added", "path_back", names, tuple(part))
-        if len(asked) == 1:
-            steps = [str(way["target"]) for way in self.after.values() if way.get("source") == asked[0]]
-            names = self._names(steps)
-            return ChangeGroup("added", "optional", names, tuple(part)) if names else None
         return None
 
     def _other(self, part: list[str]) -> ChangeGroup:
         around = dict.fromkeys(end for id in part for end in (id, *self._beside(id)))
         names = self._names([id for id in around if id in self.before or id in self.after])
+        if not names:  # gateways alone: what stands around them
+            ways = [way for way in (*self.before.values(), *self.after.values()) if "source" in way]
+            ends = [(str(way["source"]), str(way["target"])) for way in ways]
+            names = self._names(list(dict.fromkeys(id for way in ends if around.keys() & set(way) for id in way)))
         return ChangeGroup("changed", "other", names[:4], tuple(part))
 
     def _that_meet(self, gateways: list[str]) -> tuple[str, ...]:
