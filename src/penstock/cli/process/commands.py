@@ -16,7 +16,7 @@ COMMANDS = {
     ),
     "mine": LanguageCommand(
         "penstock.cli.process.mining",
-        "What really happened in a process: map, variants, lost time, better model.",
+        "Draw what really happened, and propose a better process.",
         "autonomy",
     ),
 }
