@@ -146,7 +146,10 @@ class _LimitedReceiver:
 
 
 def _too_large(request: Request, limit: int) -> Any:
-    hint = "Put large values into a file or an object store, and send where they are."
+    hint = (
+        "Put large values into a file or an object store, and send where they are; give a large document to the command "
+        "line, or raise `sizes.body_bytes`."
+    )
     return problem(request, 413, "PS-413-BODY", f"The body has more than {limit} bytes.", hint=hint)
 
 
