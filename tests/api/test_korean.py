@@ -84,7 +84,8 @@ def test_why_a_manual_cannot_be_read_is_worded() -> None:
         said = re.sub(r"\{[^{}]*\}", "7", reason)
         message = error_text(BadInput(what="the PDF", why=said))[0]
         assert message.startswith("PDF: 읽을 수 없어요. "), said
-        assert not re.search(r"[a-z]{2,}", message.replace("Markdown", "")), (said, message)
+        ours = re.sub(r"\(\w+\)|Markdown", "", message)  # in brackets is what a library calls it
+        assert not re.search(r"[a-z]{2,}", ours), (said, message)
     for said in ("page 1", "pages 1 to 3", "pages 1, 4"):
         message = error_text(BadInput(what="the PDF", why=f"there is no text on {said}; it may hold pictures of pages"))
         assert not re.search("[a-z]", message[0]) and "1" in message[0]
