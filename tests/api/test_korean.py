@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import penstock.errors
-from penstock.errors import DocumentInvalid, Finding, PenstockError, RunNotFound
+from penstock.errors import BadInput, DocumentInvalid, Finding, PenstockError, RunNotFound
 from penstock.errors.korean import error_text, failure_text, finding_text, is_korean, needed
 from penstock.errors.korean.failures import CATEGORIES, FAILURES
 from penstock.errors.korean.findings import FINDINGS
@@ -66,6 +66,29 @@ def test_every_failure_is_worded(code: str) -> None:
 def test_no_wording_is_left_over_from_an_error_that_is_gone() -> None:
     assert {kind.__name__ for kind in ALL} == set(ERRORS)
     assert all(HANGUL.search(text) for text in (*CATEGORIES.values(), *(message for message, _ in CODES.values())))
+
+
+READERS = [
+    *sorted(Path("src/penstock/executors/parts/processes").glob("manual_*.py")),
+    *sorted(Path("src/penstock/executors/parts/processes/manual_readers").glob("*.py")),
+    *(Path("src/penstock") / name for name in ("app/process/extraction.py", "cli/process/extraction.py")),
+]
+REASON = re.compile(r"""(?:Refused\(|why=|why = |return )f?"((?:it|its|there|more than|only|nothing) [^"]+)\"""")
+
+
+def test_why_a_manual_cannot_be_read_is_worded() -> None:
+    """P-6.1.1: every reason that a reader of documents gives, with what the file is called; and no word of English."""
+    reasons = {reason for file in READERS for reason in REASON.findall(file.read_text("utf-8"))}
+    assert len(reasons) >= 15
+    for reason in reasons:
+        said = re.sub(r"\{[^{}]*\}", "7", reason)
+        message = error_text(BadInput(what="the PDF", why=said))[0]
+        assert message.startswith("PDF: 읽을 수 없어요. "), said
+        ours = re.sub(r"\(\w+\)|Markdown", "", message)  # in brackets is what a library calls it
+        assert not re.search(r"[a-z]{2,}", ours), (said, message)
+    for said in ("page 1", "pages 1 to 3", "pages 1, 4"):
+        message = error_text(BadInput(what="the PDF", why=f"there is no text on {said}; it may hold pictures of pages"))
+        assert not re.search("[a-z]", message[0]) and "1" in message[0]
 
 
 def test_values_stand_where_they_belong() -> None:

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -85,6 +86,23 @@ def test_p_6_1_6_four_fifths_are_enough_and_less_is_not(confidence: float, certa
     wrong = Finding("rule", "error", "It cannot be used.")
     assert Proposal(**made, source="rules", findings=[]).certain is certain
     assert Proposal(**made, source="rules", findings=[wrong]).certain is False
+
+
+@pytest.mark.parametrize("letter", ["\ufffe", "\uffff", "\ud800", "\x0c", "\x1f"])
+def test_letters_that_xml_cannot_say_are_left_out(letter: str, tmp_path: Path) -> None:
+    """P-6.1.7: BPMN and DMN XML of a manual are well-formed, whatever its letters are."""
+    rows = f"| 금액 | 결{letter}재자 |\n|---|---|\n| 100만원 미만 | 팀{letter}장 |\n| 그 외 | 대표 |\n"
+    found = proposed(tmp_path, None, text=f"# 신{letter}청\n1. 담당자가 신청{letter}서를 접수한다.\n\n{rows}")
+    assert found.reading.dmn is not None and ElementTree.fromstring(found.reading.bpmn) is not None
+    assert len(ElementTree.fromstring(found.reading.dmn)) == 2  # an input and a decision
+
+
+@pytest.mark.parametrize("word", ["a", "가", "0", "신청서을 ", "경우 ", "- a\n"])
+def test_a_long_manual_of_one_word_is_read_in_time(word: str, tmp_path: Path) -> None:
+    """P-6.1.2: a rule that goes back from each of 300,000 letters would take an hour, and is ended by the tests."""
+    text = f"1. {word * (300_000 // len(word))}"
+    found = proposed(tmp_path, None, text=text)
+    assert found.reading.chunks and max(chunk.tokens for chunk in found.reading.chunks) <= 800
 
 
 def test_a_model_reads_it(tmp_path: Path, models: Models) -> None:

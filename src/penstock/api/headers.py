@@ -11,10 +11,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.api.host_names import is_ours
-from penstock.api.locale import set_languages
+from penstock.api.locale import korean, set_languages
 from penstock.api.options import Options
 from penstock.api.problems import of_bug, problem
 from penstock.app.metrics.logs import TRACE
+from penstock.errors.korean import problem_text
 
 _TRACEPARENT = re.compile(r"^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$")
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^:\[\]@/\s]+)(?::\d{1,5})?")
@@ -146,8 +147,14 @@ class _LimitedReceiver:
 
 
 def _too_large(request: Request, limit: int) -> Any:
-    hint = "Put large values into a file or an object store, and send where they are."
-    return problem(request, 413, "PS-413-BODY", f"The body has more than {limit} bytes.", hint=hint)
+    detail = f"The body has more than {limit} bytes."
+    hint = (
+        "Put large values into a file or an object store, and send where they are; give a large document to the "
+        "command line, or raise `sizes.body_bytes`."
+    )
+    if korean():
+        detail, hint = problem_text("PS-413-BODY", detail, hint)
+    return problem(request, 413, "PS-413-BODY", detail, hint=hint)
 
 
 def _trace_id(request: Request) -> str:

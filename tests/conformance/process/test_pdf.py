@@ -274,6 +274,18 @@ def test_an_entity_of_a_docx_reads_no_file() -> None:
     assert "root:" not in text
 
 
+def test_a_table_that_is_mostly_empty_is_refused() -> None:
+    """P-6.1.1: 3,000 rows of one cell below one row of 3,000 are nine million cells, out of 50 kB."""
+    page = f"<table><tr>{'<td>b' * 3000}{'<tr><td>a' * 3000}</table>"
+    with pytest.raises(BadInput, match="too many cells"):
+        manual_of(page.encode(), "manual.html")
+
+
+def test_a_list_that_begins_with_no_number_begins_with_one() -> None:
+    """P-6.1.1: a digit that is no number is nothing to break on."""
+    assert manual_of('<ol start="²"><li>read it</ol>'.encode(), "manual.html").text.text == "1. read it"
+
+
 def test_a_page_that_was_scanned_among_others_is_told() -> None:
     """P-6.1.1: the rest is read, and the page is named."""
     from fpdf import FPDF

@@ -237,7 +237,8 @@ def _parts(definition: dict[str, Any], findings: list[Finding]) -> dict[str, flo
     divided = []
     for gateway in gateways:
         out = [flow for flow in flows if flow.get("source") == gateway.get("id")]
-        if len(out) != 1 and gateway.get("type") != "parallelGateway":
+        joins = len(out) == 1 and sum(flow.get("target") == gateway.get("id") for flow in flows) > 1
+        if not joins and gateway.get("type") != "parallelGateway":
             default = gateway.get("default")  # its condition is that no other one holds
             divided.append(sum(bool(flow.get("condition") or default == flow.get("id")) for flow in out) >= 2)
     return {

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from penstock.errors.korean.failures import CATEGORIES, FAILURES
 from penstock.errors.korean.findings import FINDINGS
 from penstock.errors.korean.problems import CODES, ERRORS
+from penstock.errors.korean.reasons import in_korean
 
 if TYPE_CHECKING:
     from penstock.errors.base import Finding, PenstockError
@@ -37,6 +38,8 @@ def error_text(error: PenstockError) -> tuple[str, str]:
         if kind.__name__ in ERRORS:
             message, hint = ERRORS[kind.__name__]
             facts = dict(error.facts)
+            if kind.__name__ == "BadInput":
+                facts |= {name: in_korean(facts.get(name, "…")) for name in ("what", "why")}
             findings = getattr(error, "findings", None)
             if findings:
                 facts["first"] = finding_text(_first(findings)).message.rstrip(".")

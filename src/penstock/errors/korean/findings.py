@@ -4,6 +4,16 @@ from __future__ import annotations
 
 #: of several wordings the first is taken for which the finding quotes enough
 FINDINGS: dict[str, tuple[str, ...]] = {
+    # of manuals
+    "condition_not_read": (
+        "«{1}»: 조건이 있는데 갈림길을 만들지 못했어요. «…이면 …. 그렇지 않으면 …»으로 적어 주세요. ({said})",
+    ),
+    "condition_to_check": ("«{1}»: 조건을 이렇게 읽었어요. 맞는지 확인해 주세요. ({said})",),
+    "instruction_to_model": ("«{1}»: 모델에게 하는 말이라서 읽지 않았어요. 누가 쓴 매뉴얼인지 확인하세요. ({said})",),
+    "invented": ("모델이 말한 «{1}»: 매뉴얼에 없는 말이라서 뺐어요. ({said})",),
+    "page_without_text": ("그림만 있는 쪽은 읽지 못했어요. 그 쪽의 글도 주세요. ({said})",),
+    "step_not_reached": ("«{1}»: 이 단계로 가는 길이 없어요. ({said})",),
+    "step_unknown": ("«{1}»: 없는 단계로 가라고 해요. ({said})",),
     "DISCRIMINATOR_IN_LOOP": ("늦게 온 것을 버리는 노드인데, 이 노드를 지나지 않는 반복이 계속 보내요. ({said})",),
     "EPOCH_MISMATCH": ("서로 다른 회차의 토큰을 함께 기다려서 영영 만나지 못해요. ({said})",),
     "INCLUSIVE_WITH_EPOCHS": ("회차를 올리는 반복이 있는 그물에서는 이 합류를 쓸 수 없어요. ({said})",),

@@ -85,3 +85,15 @@ def test_documents_that_cannot_be_read_are_refused(office: World) -> None:
     both = {"document": {"content_base64": one}, "text": "1. a", "id": "never"}
     assert office.admin.post("/processes/definitions:extract", json=both).status_code == 400
     assert office.admin.get("/processes/definitions/never").status_code == 404
+
+
+def test_a_file_that_is_larger_than_a_body_says_what_to_do(office: World) -> None:
+    """P-6.1.1, P-X.28: 6 MB are 8 MB in base64; the answer names the setting, in the reader's tongue."""
+    document = {"content_base64": base64.b64encode(b"x" * 6_000_000).decode(), "name": "a.txt"}
+    for tongue, said in (("en", "command line"), ("ko", "명령")):
+        refused = office.admin.post(
+            "/processes/definitions:extract", json={"document": document}, headers={"Accept-Language": tongue}
+        )
+        problem = refused.json()
+        assert (refused.status_code, problem["code"]) == (413, "PS-413-BODY")
+        assert "sizes.body_bytes" in problem["hint"] and said in problem["hint"]

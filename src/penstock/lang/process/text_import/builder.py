@@ -24,6 +24,13 @@ _CHECKED = re.compile(r"검토|확인 후|승인|supervised|review(?:ed)?|approv
 _SYSTEM = re.compile(r"시스템|system|server|API|데이터베이스|database", re.I)
 
 
+def mode_said(text: str) -> str:
+    """The mode of work that no person does, as a text says it; "" where it says nothing of the kind."""
+    if _AGENT.search(text) or _SYSTEM.search(text):
+        return "SUPERVISED" if _CHECKED.search(text) else "AUTONOMOUS"
+    return ""
+
+
 class OpenEnd(NamedTuple):
     """The end of a path that leads to whatever comes next: an element, with a condition, or as its default."""
 

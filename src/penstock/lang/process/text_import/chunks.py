@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from penstock.lang.process.text_import.manual_text import ManualText, Sentence
 
 MAX_TOKENS = 800
+_SYLLABLE = re.compile("[\uac00-\ud7a3]")
 Tokenizer = Callable[[str], int]
 
 
@@ -25,7 +27,7 @@ class Chunk(msgspec.Struct, frozen=True):
 
 def tokens_of(text: str) -> int:
     """P-X.41, offline: one token per Hangul syllable, and per four bytes of UTF-8 of everything else."""
-    syllables = sum("\uac00" <= letter <= "\ud7a3" for letter in text)
+    syllables = 0 if text.isascii() else len(_SYLLABLE.findall(text))
     return syllables + math.ceil((len(text.encode(errors="replace")) - 3 * syllables) / 4)
 
 
@@ -77,8 +79,8 @@ def _line_start(text: str, at: int) -> int:
 def _cut(text: str, start: int, end: int, count: Tokenizer, most: int) -> list[tuple[int, int]]:
     """A sentence in pieces that fit, cut after a word where there is one."""
     pieces: list[tuple[int, int]] = []
-    while count(text[start:end]) > most:
-        low, high = start + 1, end
+    while (far := _too_far(text, start, end, count, most)) is not None:
+        low, high = start + 1, far
         while low < high:  # the longest beginning that fits
             middle = (low + high + 1) // 2
             low, high = (middle, high) if count(text[start:middle]) <= most else (low, middle - 1)
@@ -87,3 +89,13 @@ def _cut(text: str, start: int, end: int, count: Tokenizer, most: int) -> list[t
         pieces.append((start, cut))
         start = cut
     return [*pieces, (start, end)]
+
+
+def _too_far(text: str, start: int, end: int, count: Tokenizer, most: int) -> int | None:
+    """An end with which a piece is too long, and not by far: the rest may be the whole manual; None: the rest fits."""
+    length = most
+    while count(text[start : min(start + length, end)]) <= most:
+        if start + length >= end:
+            return None
+        length *= 2
+    return min(start + length, end)

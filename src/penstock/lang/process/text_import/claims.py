@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.lang.process.text_import.builder import mode_said
 from penstock.lang.process.text_import.due_times import due_of
 from penstock.lang.process.text_import.evidence import SentenceIndex, normalized
 from penstock.lang.process.text_import.guards import numbers_in
@@ -193,9 +194,9 @@ class _ClaimCheck:
             return None
         text = " ".join(sentence.text for sentence in found)
         activity: dict[str, Any] = {"id": id, "name": name, "type": "humanTask"}
+        nearby = " ".join(each.text for each in self.index.manual.sentences if each.paragraph == found[0].paragraph)
         if entry.get("type") == "serviceTask":
-            mode = entry.get("agent_mode")
-            activity |= {"type": "serviceTask", "agent_mode": mode if mode in _MODES else "SUPERVISED"}
+            activity |= self._mode(name, quote, entry.get("agent_mode"), nearby)
         instruction = _text(entry.get("instruction"))
         if instruction and self.index.sentences_of(instruction):
             activity["instruction"] = instruction
@@ -206,10 +207,18 @@ class _ClaimCheck:
         role = _text(entry.get("role"))
         if role in roles:
             activity["role"] = role
-        nearby = " ".join(each.text for each in self.index.manual.sentences if each.paragraph == found[0].paragraph)
         sure = role not in roles or not missing_words(roles[role], nearby)
         self._keep(id, found, (0.95 if quote else 0.8) * (1 if sure else 0.7))
         return activity
+
+    def _mode(self, name: str, quote: str, mode: Any, nearby: str) -> dict[str, str]:
+        """That no person does the work has to be in the text; that nobody checks it is not taken from a model alone."""
+        said = mode_said(nearby)
+        if not said:
+            self._drop("agent_mode", name, quote, "the text does not say that a system or an agent does it")
+            return {}
+        mode = mode if mode in _MODES else said
+        return {"type": "serviceTask", "agent_mode": said if mode == "AUTONOMOUS" else mode}
 
     def _flows(self) -> list[dict[str, Any]]:
         """The flows without those whose condition was made up; one that alone leads somewhere stays, without it."""

@@ -9,7 +9,8 @@ from typing import Any
 from penstock.lang.process.text_import.evidence import SentenceIndex
 from penstock.lang.process.text_import.manual_text import ManualText
 
-_KOREAN = re.compile(r"(?:[가-힣A-Za-z0-9]+\s)?[가-힣A-Za-z0-9]{2,}(?=[을를](?:\s|$))")
+#: words of a name have at most so many letters: a longer one would be looked at from each of them
+_KOREAN = re.compile(r"(?<![가-힣A-Za-z0-9])(?:[가-힣A-Za-z0-9]{1,40}\s)?[가-힣A-Za-z0-9]{2,40}(?=[을를](?:\s|$))")
 _KOREAN_DATA = re.compile(
     r"(?:서|서류|표|자료|데이터|기록|정보|내역|명세|명세서|송장|문서|양식|대장|목록|보고서|계획서|결과|내용|번호|주문"
     r"|청구|계약|파일|영수증|견적)\Z"
@@ -33,7 +34,7 @@ def data_items(definition: Mapping[str, Any], manual: ManualText) -> dict[str, l
     found: dict[str, list[str]] = {}
     for activity in definition.get("activities") or []:
         text = f"{activity.get('name') or ''}. {activity.get('instruction') or ''}"
-        for name in _named(text):
+        for name in dict.fromkeys(_named(text)):
             if name not in found and (sentences := index.naming(name)):
                 found[name] = sentences
     return found

@@ -27,7 +27,7 @@ def without_instructions(manual: ManualText) -> tuple[ManualText, list[Finding]]
     findings: list[Finding] = []
     kept = []
     for sentence in manual.sentences:
-        if not _TO_A_MODEL.search(sentence.text[:2000]):
+        if not _TO_A_MODEL.search(sentence.text):
             kept.append(sentence)
             continue
         first, last = _blank_from(text, sentence)

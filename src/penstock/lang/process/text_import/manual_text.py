@@ -14,7 +14,10 @@ BlockKind = Literal["heading", "paragraph", "item", "table"]
 _MARK = re.compile(r"\s*(?:#+\s*|(?:[-*•]|\d{1,3}\s*[.)]|[가-하]\s*[.)])\s+|[①-⑳]\s*)?")
 _TABLE_ROW = re.compile(r"\s*\|.*\|\s*\Z")
 _RULE = re.compile(r"[\s|:\-]+\Z")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+#: what is not seen, and what neither UTF-8 nor XML can say
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+)
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):

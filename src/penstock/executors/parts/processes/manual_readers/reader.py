@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+#: characters of a cell in Markdown, also of an empty one
+_EMPTY = 3
 _READERS = {"pdf": "pdf_pages", "docx": "word_document", "html": "web_page"}
 
 
@@ -36,13 +38,18 @@ def main(kind: str, where: str, memory: int, seconds: int, most: int) -> None:
 
 
 def _checked(parts: dict[str, Any], most: int) -> dict[str, Any]:
-    size = sum(len(block.get("text", "")) + sum(len(cell) for row in block.get("rows", ()) for cell in row)
-               for block in parts["blocks"])  # fmt: skip
+    size = sum(_length(block) for block in parts["blocks"])
     if size > most:
         raise Refused(f"its text has {size} characters, and {most} are read")
     if not size:
         raise Refused("there is no text in it")
+    if size + _EMPTY * sum(len(row) for block in parts["blocks"] for row in block.get("rows", ())) > most:
+        raise Refused("its tables have too many cells")
     return parts
+
+
+def _length(block: dict[str, Any]) -> int:
+    return len(block.get("text", "")) + sum(len(cell) for row in block.get("rows", ()) for cell in row)
 
 
 def _reason(error: Exception) -> str:

@@ -85,7 +85,7 @@ class _Page(HTMLParser):
         if tag in ("ul", "ol"):
             self.flush()
             start = known.get("start") or "1"
-            self.lists.append((int(start) if start.isdigit() and len(start) < 4 else 1) if tag == "ol" else None)
+            self.lists.append((int(start) if start.isdecimal() and len(start) < 4 else 1) if tag == "ol" else None)
         elif tag == "li":
             self.flush()
             number = self.lists[-1] if self.lists else None
