@@ -8,7 +8,7 @@ from typing import Any
 
 PROCESS = "claim_handling"
 #: the change that is chosen in the picture, counted from 1
-CHOSEN = 3
+CHOSEN = 2
 
 
 def discovered(request: Any, base: str) -> str:
