@@ -66,6 +66,8 @@ async def test_what_is_said_is_passed_on_when_its_row_has_it(tmp_path: Path) -> 
         await until(lambda: ("a cycle", "a cycle", 40) in passed)
         go.write_text("")
         await ended(plans, "p", "t1")
+        behind = [(text, line) for text, line, _ in passed if text == "a cycle" != line]
+        assert behind == [], "it was passed on before its row had it"
 
 
 @played
