@@ -221,7 +221,7 @@ def test_nobody_reads_it_without_leave(office: World) -> None:
 
 
 def test_the_command_writes_the_same(office: World, tmp_path: Path) -> None:
-    """P-7.3.1, P-X.24: `penstock process log` in either format, into a file, with a cursor."""
+    """P-A.16, P-7.3.1, P-X.24: `penstock process log` in either format, into a file, with a cursor."""
     case = finished(office, TWO)
     told = command(office, case.definition, "--format", "xes", "--full", "--out", str(tmp_path / "log.xes"))
     cursor = told.stdout.split()[-1]
