@@ -28,6 +28,7 @@ _CONTENT: dict[int | str, dict[str, Any]] = {
         "headers": {NEXT: {"description": "What `since` takes next time", "schema": {"type": "string"}}},
         "content": {
             MEDIA["json"]: {"schema": {"type": "object"}}, MEDIA["xes"]: {"schema": {"type": "string"}},
+            MEDIA["csv"]: {"schema": {"type": "string"}},
         },
     }
 }  # fmt: skip

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from penstock.app.penstock import Penstock
-from penstock.app.process.event_log import Wanted, following, wanted, written
+from penstock.app.process.event_log import MEDIA, Wanted, following, wanted, written
+from penstock.app.process.event_log import Format as EventLogFormat
 from penstock.app.timestamps import moment
 from penstock.cli.drive import driving_or_attached, until_done
 from penstock.cli.open_store import require_store
@@ -19,7 +20,7 @@ from penstock.cli.output import DONE, say
 from penstock.errors import BadInput
 
 Process = Annotated[str, typer.Argument(metavar="ID", help="The process, by its id.")]
-Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help="json or xes.")]
+Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help="json, xes or csv.")]
 Since = Annotated[
     str | None, typer.Option("--since", metavar="CURSOR", help="Only what was done after the export that told it.")
 ]
@@ -35,8 +36,8 @@ def log(
     full: Full = False, all: All = False, out: Out = None, store: Store = STORE,
 ) -> int:  # fmt: skip
     """Write what was done in the instances of a process, case by case, for process mining."""
-    if format not in ("json", "xes"):
-        raise BadInput(what="--format", why="it is json or xes")
+    if format not in MEDIA:
+        raise BadInput(what="--format", why="it is json, xes or csv")
     begin = moment(first, "--from") if first else None
     end = moment(last, "--to") if last else None
     require_store(store)
@@ -45,7 +46,7 @@ def log(
         async with contextlib.AsyncExitStack() as stack:
             door = await driving_or_attached(stack, store)
             asked = await wanted(door, id, begin=begin, end=end, since=since, full=full, undone=all)
-            _write(door, asked, "json" if format == "json" else "xes", out)
+            _write(door, asked, format, out)
             return asked
 
     asked = until_done(work())
@@ -54,7 +55,7 @@ def log(
     return DONE
 
 
-def _write(door: Penstock, asked: Wanted, format: Literal["json", "xes"], out: Path | None) -> None:
+def _write(door: Penstock, asked: Wanted, format: EventLogFormat, out: Path | None) -> None:
     """Into a file only when it is whole: an export that breaks off leaves the one before."""
     if out is None:
         for piece in written(door, asked, format):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
 import re
@@ -16,6 +18,7 @@ from xml.etree import ElementTree
 import httpx2
 import pytest
 
+from penstock.mining.event_logs import read_log
 from tests.api.sites import STORES
 from tests.conformance.process.http.world import Case, World, world
 from tests.conformance.process.make import process, service, task
@@ -201,7 +204,7 @@ def test_an_export_goes_on_where_the_one_before_ended(office: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"from": "yesterday"}, {"to": "2026-13-01"}, {"format": "csv"}, {"since": "x"}, {"lifecycle": "half"},
+    "wrong", [{"from": "yesterday"}, {"to": "2026-13-01"}, {"format": "pdf"}, {"since": "x"}, {"lifecycle": "half"},
               {"from": "2026-02-01", "to": "2026-01-01"}, {"since": "9" * 30}]
 )  # fmt: skip
 def test_what_is_asked_wrongly_is_refused(office: World, wrong: dict[str, str]) -> None:
@@ -235,6 +238,27 @@ def test_the_command_writes_the_same(office: World, tmp_path: Path) -> None:
     assert found["traces"][0]["events"] == log(office, case.definition)["traces"][1]["events"]
     assert command(office, case.definition, "--from", "soon", code=2).stdout == ""
     assert "PROC-404" in command(office, "nowhere", code=None).stderr
+
+
+def test_as_csv_it_has_the_same_events(office: World, tmp_path: Path) -> None:
+    """P-7.3.3 to P-7.3.8: a row per event, what stands in a name breaks out of none, and our reader reads it again."""
+    odd = 'Say "yes", or\n=1+1; no'
+    document = {**TWO, "activities": [{**TWO["activities"][0], "name": odd}, *TWO["activities"][1:]]}
+    case = finished(office, document)
+    text = asked(office, case.definition, format="csv", lifecycle="full").text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    (trace,) = log(office, case.definition, lifecycle="full")["traces"]
+    assert [
+        {"activity": row["concept:name"], "timestamp": row["time:timestamp"], "resource": row["org:resource"],
+         "lifecycle": row["lifecycle:transition"], "agent_mode": row["axiom:agent_mode"]}
+        for row in rows
+    ] == trace["events"] and {row["case:concept:name"] for row in rows} == {case.id}  # fmt: skip
+    assert [row["lifecycle:transition"] for row in rows].count("start") == 2
+    (again,) = read_log(io.BytesIO(text.encode()), "log.csv")
+    assert [event.activity for event in again.events] == [odd, "검토"]
+    assert all(event.started is not None and event.started <= event.at for event in again.events)
+    told = command(office, case.definition, "--format", "csv", "--out", str(tmp_path / "log.csv"))
+    assert told.stdout.split()[-1].isdecimal() and (tmp_path / "log.csv").read_text().count(case.id) == 2
 
 
 def command(office: World, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
