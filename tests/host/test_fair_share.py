@@ -196,8 +196,9 @@ def test_h_limits_have_the_defaults_of_the_charter_and_a_tenant_may_have_its_own
         "fan_items": 10_000, "children_per_run": 10_000, "call_depth": 32, "starts_per_minute": 600,
         "open_runs": 200_000, "open_work_items": 200_000, "facts_warning": 100_000, "facts_per_run": 2_000_000,
     }  # fmt: skip
-    assert {limit.name: limit.default for limit in LIMITS} == charter | {"admitted_runs": 1000}
-    assert len({limit.code for limit in LIMITS}) == len(LIMITS)
+    logs = {"event_logs": 100, "event_log_bytes": 512 * 1024 * 1024, "event_log_events": 2_000_000}  # ADR 0114
+    assert {limit.name: limit.default for limit in LIMITS} == charter | {"admitted_runs": 1000} | logs
+    assert len({limit.code for limit in LIMITS}) == len(LIMITS) - 1, "both sizes of an event log are one refusal"
     limits = Limits({"limits.fan_items": 5, "tenants.big.limits.fan_items": 7, "tenants.big.share": 2})
     assert limits.of("small")["fan_items"] == 5 and limits.of("big")["fan_items"] == 7
     assert limits.share("big") == 2 and limits.share("small") == 1
