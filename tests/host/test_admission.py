@@ -187,7 +187,7 @@ def test_f_8_2_long_queues_of_one_tenant_are_passed_over_once(rig: Rig) -> None:
         return any(row.id == id and row.status >= 5 for row in host.store.runs(limit=5000))
 
     go(scene())
-    assert 25 <= reads <= 100
+    assert 20 <= reads <= 100  # a start and an end may share one
 
 
 def test_f_2_1_paused_runs_are_passed_over_until_it_is_resumed(rig: Rig) -> None:
